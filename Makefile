@@ -17,11 +17,12 @@ BEAM ?= $(wildcard $(DATA)/beam)
 PORT ?= 8000
 # The prefix of a Postgres that has Citus, for `make citus`; see docs/scaling.md.
 CITUS ?=
-ON_CITUS := -n 2 --dist loadscope
+# Each worker starts several servers.
+ON_NODES := -n 2 --dist loadscope
 # How the whole suite is run; one test alone is faster without workers.
 WORKERS ?= -n 4 --dist worksteal
 
-.PHONY: help run demo test full check sync docs bench contract mcp-check openapi-check typescript typescript-check agents-check minimums adapters crash citus attack soak rehearsal eval clean
+.PHONY: help run demo test full check sync docs bench contract mcp-check openapi-check typescript typescript-check agents-check minimums adapters crash citus standby attack soak rehearsal eval clean
 
 run: $(INSTALLED)
 	$(BIN)/ltst serve --port $(PORT)
@@ -117,12 +118,18 @@ citus: $(DEVELOPED)
 ifeq ($(CITUS),)
 	@echo 'Skipped: name the prefix of a Postgres that has Citus, as in make citus CITUS=/opt/citus; see docs/scaling.md.'
 else
-	LTST_CITUS=$(CITUS) $(BIN)/pytest $(ON_CITUS) tests/behaviour tests/test_smoke.py tests/db/test_distributed.py \
+	LTST_CITUS=$(CITUS) $(BIN)/pytest $(ON_NODES) tests/behaviour tests/test_smoke.py tests/db/test_distributed.py \
 		-k 'AsyncMemory or HTTP or test_smoke or test_distributed'
-	LTST_CITUS=$(CITUS) LTST_CITUS_SHARDS=1 $(BIN)/pytest $(ON_CITUS) tests/test_isolation.py tests/test_concurrency.py \
+	LTST_CITUS=$(CITUS) LTST_CITUS_SHARDS=1 $(BIN)/pytest $(ON_NODES) tests/test_isolation.py tests/test_concurrency.py \
 		tests/test_encryption.py tests/test_archive.py tests/test_lifecycle.py tests/test_feed.py
 	$(BIN)/python -m bench.distributed --citus $(CITUS)
 endif
+
+# Reads that a standby answers, through two doors; then what is read after 1,000 writes; then failovers under writers.
+standby: $(DEVELOPED)
+	LTST_STANDBY=on $(BIN)/pytest $(ON_NODES) tests/behaviour -k 'AsyncMemory or HTTP'
+	$(BIN)/pytest --full tests/db/test_standby.py
+	$(BIN)/python -m bench.failover
 
 attack: $(DEVELOPED)
 	$(BIN)/python -m bench.attack

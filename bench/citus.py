@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import psycopg
 
-from bench.nodes import NAME, Node
+from bench.nodes import NAME, Node, fail_over
 from ltst import Settings
 from ltst.db import distribute, migrate
 from ltst.db.opening import Connected
@@ -32,6 +33,8 @@ class Cluster:
         """Choose places and ports; nothing runs yet."""
         names = ["coordinator", *(f"worker{number}" for number in range(1, workers + 1))]
         self.nodes = [Node(folder / name, prefix=prefix, **SETTINGS) for name in names]
+        self._make_standby = partial(Node, folder / "standby", prefix=prefix, **SETTINGS)
+        self._standby: Node | None = None
 
     @property
     def coordinator(self) -> Node:
@@ -58,10 +61,26 @@ class Cluster:
             self.coordinator, database, f"SELECT citus_set_coordinator_host('{host}', {self.coordinator.port})", *adding
         )
 
+    def follow(self) -> None:
+        """Give the last worker a standby, and acknowledge from now on what both have."""
+        self._standby = self._make_standby()
+        self._standby.follow(self.nodes[-1])
+        self.nodes[-1].wait_for(self._standby)
+
+    def fail_over(self) -> None:
+        """Kill the last worker, let its standby take its place, and make it the standby of that."""
+        lost, standby = self.nodes[-1], self._standby
+        assert standby is not None, "nobody follows: call follow first"
+        moved = f"SELECT citus_update_node(nodeid, '127.0.0.1', {standby.port}) FROM pg_dist_node"
+        tell = partial(_run, self.coordinator, NAME, f"{moved} WHERE nodeport = {lost.port}")
+        fail_over(lost, standby, promoted=tell)
+        self.nodes[-1], self._standby = standby, lost
+
     def kill(self) -> None:
         """End everything."""
-        for node in self.nodes:
-            node.kill()
+        for node in (*self.nodes, self._standby):
+            if node is not None:
+                node.kill()
 
 
 async def distribute_new(url: str, shards: int) -> None:

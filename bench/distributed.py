@@ -2,7 +2,8 @@
 
 A coordinator and two workers are made with the programs of a Postgres that has Citus. Many writers share a
 conversation; nodes are killed (SIGKILL) under writers and come back; a user is moved from node to node while writing;
-strangers ask for what is another's; and the same calls are measured on one plain server beside it.
+strangers ask for what is another's; the same calls are measured on one plain server beside it; and a node is killed and
+its standby takes its place.
 """
 
 from __future__ import annotations
@@ -27,11 +28,12 @@ from bench.nodes import Node
 from ltst import AsyncMemory, AsyncUser, LtstError, Settings
 
 SHARDS = 8
-TRIALS = ("crowd", "kills", "moves", "probes", "cost")
+TRIALS = ("crowd", "kills", "moves", "probes", "cost", "failovers")
 WRITERS, EACH = 64, 100
 ROUNDS, AT_ONCE = 20, 8
 EARLIEST, LATEST = 0.3, 1.5  # seconds from the beginning of a round to the kill
 MOVES = 6
+FAILOVERS = 6
 PROBES = 10_000
 CALLS = 300
 
@@ -78,26 +80,50 @@ async def crowd(cluster: Cluster, home: Path, tell: Tell) -> list[str]:
 
 async def kills(cluster: Cluster, home: Path, tell: Tell, *, rounds: int, seed: int) -> list[str]:
     """Kill a node at a time under writers, and start it again; what was lost or told wrongly."""
-    chance, outcome, over = random.Random(seed), Outcome(), asyncio.Event()
+    chance = random.Random(seed)
+
+    def kill(number: int) -> None:
+        _killed(cluster.nodes[number % len(cluster.nodes)], chance.uniform(0.1, 1.0))
+
+    outcome = await _disturbed(cluster, home, rounds, 0, chance, kill)
+    tell(f"{rounds} kills of a node {_told(outcome)}")
+    return outcome.problems
+
+
+async def failovers(cluster: Cluster, home: Path, tell: Tell, *, seed: int) -> list[str]:
+    """Kill a worker under writers and let its standby take its place; what was lost or told wrongly."""
+    await asyncio.to_thread(cluster.follow)
+    outcome = await _disturbed(cluster, home, FAILOVERS, 200, random.Random(seed), lambda _: cluster.fail_over())
+    tell(f"{FAILOVERS} failovers of a worker {_told(outcome)}")
+    return outcome.problems
+
+
+async def _disturbed(
+    cluster: Cluster, home: Path, rounds: int, first: int, chance: random.Random, disturb: Callable[[int], None]
+) -> Outcome:
+    """Let users write, from a number on, disturb the nodes, and compare what was told with what is there."""
+    outcome, over = Outcome(), asyncio.Event()
     async with opened(cluster.coordinator.dsn(), home) as memory:
-        writers = [asyncio.create_task(write(memory, f"user {n}", n, outcome, over)) for n in range(AT_ONCE)]
+        numbers = range(first, first + AT_ONCE)
+        writers = [asyncio.create_task(write(memory, f"user {n}", n, outcome, over)) for n in numbers]
         for number in range(1, rounds + 1):
             await asyncio.sleep(chance.uniform(EARLIEST, LATEST))
-            node = cluster.nodes[number % len(cluster.nodes)]
             outcome.longest = 0.0
-            await asyncio.to_thread(_killed, node, chance.uniform(0.1, 1.0))
+            await asyncio.to_thread(disturb, number)
             await asyncio.sleep(0.5)
             outcome.waits.append(outcome.longest)
         over.set()
         await asyncio.gather(*writers)
     compare(cluster.coordinator.dsn(), outcome)
     outcome.problems += _miscounted(cluster)
-    tell(
-        f"{rounds} kills of a node under {AT_ONCE} writers: {len(outcome.acknowledged):,} acknowledged, "
-        f"{len(outcome.refused):,} refused, {outcome.unknown:,} unknown and asked again; longest wait "
-        f"{max(outcome.waits, default=0):.1f} s"
+    return outcome
+
+
+def _told(outcome: Outcome) -> str:
+    return (
+        f"under {AT_ONCE} writers: {len(outcome.acknowledged):,} acknowledged, {len(outcome.refused):,} refused, "
+        f"{outcome.unknown:,} unknown and asked again; longest wait {max(outcome.waits, default=0):.1f} s"
     )
-    return outcome.problems
 
 
 def _killed(node: Node, pause: float) -> None:
@@ -254,6 +280,7 @@ async def run(options: argparse.Namespace, seed: int, tell: Tell) -> list[str]:
             "moves": lambda: moves(cluster, home, tell),
             "probes": lambda: probes(cluster, home, tell),
             "cost": lambda: cost(cluster, home, tell, prefix=options.citus),
+            "failovers": lambda: failovers(cluster, home, tell, seed=seed),
         }
         for name in options.only or TRIALS:
             problems += await trials[name]()

@@ -20,12 +20,11 @@ from pathlib import Path
 import psycopg
 
 from bench import commands
-from bench.nodes import Node, either
+from bench.nodes import Node, either, fail_over
 from ltst import AsyncMemory, DatabaseUnavailable, OutcomeUnknown, Settings
 
 FAILOVERS, WRITERS = 20, 8
 EARLIEST, LATEST = 0.3, 1.5  # seconds from the beginning of a round to the kill
-DETECTION = 0.5  # seconds until whoever watches the servers promotes the standby
 EVERY_FACT = 4  # every so many calls is a transaction of several statements
 
 MESSAGES = "SELECT message_key, count(*), min(content) FROM conversation_messages GROUP BY 1"
@@ -84,7 +83,7 @@ async def _under_writers(
         for number in range(1, failovers + 1):
             await asyncio.sleep(chance.uniform(EARLIEST, LATEST))
             outcome.longest = 0.0
-            await asyncio.to_thread(_fail_over, *nodes)
+            await asyncio.to_thread(fail_over, nodes[0], nodes[1])
             nodes.reverse()
             outcome.waits.append(outcome.longest)
             tell(
@@ -94,15 +93,6 @@ async def _under_writers(
     finally:
         over.set()
         await asyncio.gather(*crowd)
-
-
-def _fail_over(primary: Node, standby: Node) -> None:
-    """The standby takes the primary's place, which comes back as its standby."""
-    primary.kill()
-    time.sleep(DETECTION)
-    standby.promote()
-    primary.follow(standby)
-    standby.wait_for(primary)
 
 
 async def write(memory: AsyncMemory, whose: str, writer: int, outcome: Outcome, over: asyncio.Event) -> None:

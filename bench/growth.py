@@ -1,8 +1,9 @@
 """What a growing database costs: the same calls at ten, a hundred and a thousand times as many messages.
 
-One memory is written, indexed and learnt from by ltst itself. All others are copies of it under other users, made by
-SQL: keys begin with the user, so that every row of the index is the one that ltst would have made. Each copy is older
-than a day, as most of a database is; the newest are the last.
+Each size is a database of the same server. One memory is written, indexed and learnt from by ltst itself. All others
+are copies of it under other users, made by SQL: keys begin with the user, so that every row of the index is the one
+that ltst would have made. Each copy is older than a day, as most of a database is; the newest are the last. Then all
+sizes are asked in turn, so that what else the machine does falls on all alike.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from __future__ import annotations
 import asyncio
 import random
 import statistics
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -21,13 +24,14 @@ from psycopg import sql
 
 from bench import corpus
 from bench.report import Reading, Row
-from bench.stage import Stage, timed_async
+from bench.stage import Stage
 from ltst import AsyncMemory
 from ltst.db import migrate
 
 MESSAGES, SESSION = 500, 20  # of one user, and of one conversation
 BATCH = 20  # users that are copied at once
-CALLS, LOOKS = 200, 25  # of what users do, and of what operators do
+CALLS, LOOKS = 200, 50  # of what users do, and of what operators do
+WARM = 10  # calls that open connections and plan
 BOUND = 1.5
 FIRST = "user-0000000"
 # What is measured and what was found lately is nobody's memory.
@@ -47,27 +51,34 @@ WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped AND attgene
 ORDER BY attnum
 """
 
-Times = Mapping[str, float]
+Call = Callable[[], Awaitable[object]]
 
 
 def rows(stage: Stage) -> Iterator[Row]:
-    """Grow from size to size, and measure at each."""
-    settings = replace(stage.settings, worker=False, warm=False)
-    with asyncio.Runner() as runner, stage.memory(runner, settings, corpus.embedder()) as memory:
-        stage.say("first memory")
-        empty = _bytes(stage)
-        runner.run(_fill(memory))
-        measured: list[tuple[int, Times]] = []
-        for size in stage.plan.sizes:
-            _copy(stage, size // MESSAGES)
-            stage.say(f"measure {size:,}")
-            measured.append((size, runner.run(_measure(memory, size // MESSAGES))))
+    """Fill a database of each size, and measure them in turn."""
+    sizes = stage.plan.sizes
+    with asyncio.Runner() as runner, ExitStack() as opened:
+        memories = []
+        for size in sizes:
+            grown = stage.beside(f"grown_{size}")
+            settings = replace(grown.settings, worker=False, warm=False)
+            memories.append(opened.enter_context(grown.memory(runner, settings, corpus.embedder())))
+            yield Reading(f"bytes a message at {size:,}", _filled(grown, runner, memories[-1], size) / size, "bytes")
             stage.tick()
-            yield from (Reading(f"{name} at {size:,} messages", took, "ms") for name, took in measured[-1][1].items())
-            yield Reading(f"bytes a message at {size:,}", (_bytes(stage) - empty) / size, "bytes")
-    (least, first), (most, last) = measured[0], measured[-1]
-    for name, took in last.items():
-        yield Reading(f"{name}: {most:,} beside {least:,}", took / first[name], "times", most=BOUND)
+        stage.say("measure")
+        measured = runner.run(_measured([*zip(memories, sizes, strict=True)]))
+    for name, took in measured.items():
+        yield from (Reading(f"{name} at {size:,}", each, "ms") for size, each in zip(sizes, took, strict=True))
+        yield Reading(f"{name}: {sizes[-1]:,} beside {sizes[0]:,}", took[-1] / took[0], "times", most=BOUND)
+
+
+def _filled(stage: Stage, runner: asyncio.Runner, memory: AsyncMemory, size: int) -> int:
+    """Fill a database with so many messages; how many bytes it grew by."""
+    stage.say(f"first of {size:,}")
+    empty = _bytes(stage)
+    runner.run(_fill(memory))
+    _copy(stage, size // MESSAGES)
+    return _bytes(stage) - empty
 
 
 async def _fill(memory: AsyncMemory) -> None:
@@ -136,34 +147,50 @@ def _copying(table: str, columns: Sequence[tuple[str, bool]]) -> sql.Composed:
     )
 
 
-async def _measure(memory: AsyncMemory, users: int) -> Times:
-    """The usual milliseconds of each call, for users chosen at random."""
+async def _measured(memories: Sequence[tuple[AsyncMemory, int]]) -> dict[str, list[float]]:
+    """The usual milliseconds of each call, in each memory."""
+    asked = [_asked(memory, size // MESSAGES) for memory, size in memories]
+    took = {name: await _in_turn([calls[name] for calls in asked]) for name in asked[0]}
+    for memory, _ in memories:
+        await memory.settle()
+    looks = [
+        {
+            "stats": memory.stats,
+            "health": memory.health,
+            "maintain": memory.maintain,
+            "worker.due": memory._worker.due,
+        }
+        for memory, _ in memories
+    ]
+    return took | {name: await _in_turn([[each[name]] * LOOKS for each in looks]) for name in looks[0]}
+
+
+def _asked(memory: AsyncMemory, users: int) -> dict[str, Sequence[Call]]:
+    """What users do, chosen at random among them."""
     chance = random.Random(users)
-    questions = islice(corpus.questions(range(MESSAGES), seed=users), CALLS + 1)
+    questions = islice(corpus.questions(range(MESSAGES), seed=users), CALLS)
     # Each in a conversation of its own, so that at every size as much is new.
-    chosen = chance.sample(range((users - 1) * MESSAGES // SESSION), CALLS + 1)
+    chosen = chance.sample(range((users - 1) * MESSAGES // SESSION), CALLS)
     places = [divmod(each, MESSAGES // SESSION) for each in chosen]
     chats = [memory.user(f"user-{user + 1:07}").chat(f"session-{session}") for user, session in places]
-    asked = [(memory.user(chat.user_id), text) for chat, text in zip(chats, questions, strict=True)]
-    took = {
-        "search": await _usual(partial(user.search, text) for user, text in asked),
-        "window": await _usual(chat.window for chat in chats),
-        "add": await _usual(partial(chat.add, "user", corpus.text(7)) for chat in chats),
+    return {
+        "search": [
+            partial(memory.user(chat.user_id).search, text) for chat, text in zip(chats, questions, strict=True)
+        ],
+        "window": [chat.window for chat in chats],
+        "add": [partial(chat.add, "user", corpus.text(7)) for chat in chats],
     }
-    await memory.settle()
-    looks: dict[str, Callable[[], Awaitable[object]]] = {
-        "stats": memory.stats,
-        "health": memory.health,
-        "maintain": memory.maintain,
-        "worker.due": memory._worker.due,
-    }
-    return took | {name: await _usual([look] * LOOKS) for name, look in looks.items()}
 
 
-async def _usual(calls: Iterator[Callable[[], Awaitable[object]]] | Sequence[Callable[[], Awaitable[object]]]) -> float:
-    first, *others = calls
-    await first()  # it opens connections and plans
-    return statistics.median((await timed_async(others)).seconds) * 1000
+async def _in_turn(calls: Sequence[Sequence[Call]]) -> list[float]:
+    """Make the first call of each list, then the second of each; the usual milliseconds of each list."""
+    taken: list[list[float]] = [[] for _ in calls]
+    for together in zip(*calls, strict=True):
+        for call, mine in zip(together, taken, strict=True):
+            began = time.perf_counter()
+            await call()
+            mine.append(1000 * (time.perf_counter() - began))
+    return [statistics.median(mine[WARM:]) for mine in taken]
 
 
 def _bytes(stage: Stage) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import socket
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -16,6 +17,7 @@ from ltst.db.programs import check, choose_account, run, runnable
 
 NAME = "ltst"
 PATIENCE = 60.0
+DETECTION = 0.5  # seconds until whoever watches the servers promotes the standby
 SETTINGS = {"wal_level": "replica", "max_wal_senders": "5", "hot_standby_feedback": "on", "shared_buffers": "64MB"}
 
 
@@ -98,6 +100,17 @@ class Node:
 
     def _run(self, program: str, *arguments: str) -> None:
         check(run([*self._first, f"{self._programs}/{program}", *arguments], self._folder, self._account))
+
+
+def fail_over(primary: Node, standby: Node, promoted: Callable[[], None] | None = None) -> None:
+    """Kill the primary; the standby takes its place, which others may be told, and gets it back as its standby."""
+    primary.kill()
+    time.sleep(DETECTION)
+    standby.promote()
+    if promoted is not None:
+        promoted()
+    primary.follow(standby)
+    standby.wait_for(primary)
 
 
 def either(*nodes: Node) -> str:

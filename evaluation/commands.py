@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ltst.doors.cli import show
-from ltst.doors.cli.help import Reporting
+from ltst.doors.cli.help import ReportingGroup
 from ltst.doors.cli.options import DatabaseUrl, Home, Options, command, signed
 from ltst.doors.cli.parameters import parameter
 from ltst.errors import NotFound
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="python -m evaluation",
-    cls=Reporting,
+    cls=ReportingGroup,
     no_args_is_help=True,
     pretty_exceptions_enable=False,  # a pretty one would print the values of variables
     context_settings={"help_option_names": ["-h", "--help"]},

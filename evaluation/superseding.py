@@ -24,7 +24,7 @@ from ltst.learn.compare import LEAST_DOUBT, NEAREST_BEFORE, pairs, terms_of
 from ltst.learn.gate import telling
 from ltst.learn.superseding import PRECISION, WEIGHTS, features
 from ltst.rooms.search import Holders
-from ltst.rooms.statements import COMPARED_LENGTH, Telling
+from ltst.rooms.statements import COMPARED_LENGTH, ComparedMessage
 from ltst.support.terms import terms
 
 if TYPE_CHECKING:
@@ -77,13 +77,15 @@ def _holders(life: Life) -> Holders:
     return Holders(Counter(term for turn in turns for term in {*terms(turn.text)}), len(turns))
 
 
-def _nearest(before: Sequence[Message], near: NDArray[np.float32]) -> Iterator[Telling]:
+def _nearest(before: Sequence[Message], near: NDArray[np.float32]) -> Iterator[ComparedMessage]:
     for place in np.argsort(-near, kind="stable")[:NEAREST_BEFORE]:
         yield _told(before[place], int(place), float(near[place]))
 
 
-def _told(message: Message, place: int, near: float) -> Telling:
-    return Telling(message.turn.id, message.turn.text[:COMPARED_LENGTH], message.session, message.at, place, near)
+def _told(message: Message, place: int, near: float) -> ComparedMessage:
+    return ComparedMessage(
+        message.turn.id, message.turn.text[:COMPARED_LENGTH], message.session, message.at, place, near
+    )
 
 
 def trained(read: Sequence[Example]) -> dict[str, float]:

@@ -64,7 +64,7 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.fixture(scope="session")
 def server() -> Iterator[EmbeddedServer]:
     """The embedded Postgres of this worker."""
-    from helpers import citus
+    from helpers import citus, standby
     from ltst.db.embedded import EmbeddedServer
 
     with tempfile.TemporaryDirectory(prefix="ltst-", dir=_folder_in_memory()) as folder:
@@ -72,6 +72,11 @@ def server() -> Iterator[EmbeddedServer]:
             cluster, spoken_for = citus.begun(Path(folder))
             yield cast("EmbeddedServer", spoken_for)
             cluster.kill()
+            return
+        if standby.WANTED:
+            followed = standby.FollowedServer(Path(folder))
+            yield cast("EmbeddedServer", followed)
+            followed.kill()
             return
         held = EmbeddedServer.acquire(Path(folder))
         yield held

@@ -506,7 +506,7 @@ def test_a_row_cannot_be_inserted_for_another_user(url: str) -> None:
         for table in owned(all_seeing):
             name = sql.Identifier(table)
             row = value(all_seeing, sql.SQL("SELECT to_jsonb(t) FROM {} AS t WHERE user_id = %s").format(name), ANA)
-            computed = {"ranked", "path", "unlearnt", "unrefined", "untold"}
+            computed = {"ranked", "path", "unlearnt", "unrefined", "untold", "last_day"}
             written = {*columns(all_seeing, table)} - computed
             given = sql.SQL(", ").join(map(sql.Identifier, written))
             insert = sql.SQL(
@@ -705,11 +705,12 @@ def test_erasing_as_the_working_role_does_not_reach_another_user(url: str) -> No
 
 
 def test_the_roles_have_no_power_over_policies_and_cannot_log_in(url: str) -> None:
+    query = (
+        "SELECT rolname::text, rolsuper OR rolbypassrls OR rolcanlogin OR rolcreaterole OR rolcreatedb "
+        "FROM pg_roles WHERE rolname LIKE 'ltst\\_%' ORDER BY 1"
+    )
     with superuser(url) as connection:
-        found = connection.execute(
-            "SELECT rolname::text, rolsuper OR rolbypassrls OR rolcanlogin OR rolcreaterole OR rolcreatedb "
-            "FROM pg_roles WHERE rolname LIKE 'ltst\\_%' ORDER BY 1"
-        ).fetchall()
+        found = connection.execute(query).fetchall()
     assert found == [("ltst_keeper", False), ("ltst_user", False)]
 
 

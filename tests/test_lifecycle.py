@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -539,10 +540,17 @@ def test_a_message_by_hand_gets_its_owner_index_and_hashes(settings: Settings, d
     assert value(database, "SELECT session_length FROM conversation_sessions") == 3
 
 
-def test_contexts_and_links_by_hand_get_their_owner(settings: Settings, database: Connection) -> None:
+@contextmanager
+def two_sessions(settings: Settings) -> Iterator[Memory]:
+    """A memory in which ana said hello in two sessions."""
     with Memory(settings=settings) as memory:
         for name in ("one", "two"):
             memory.user("ana").chat(name).add("user", "hello")
+        yield memory
+
+
+def test_contexts_and_links_by_hand_get_their_owner(settings: Settings, database: Connection) -> None:
+    with two_sessions(settings) as memory:
         database.execute(
             "INSERT INTO conversation_context (session_id, context_type, context_key, context_value, context_hash) "
             "VALUES ('one', 'project', 'goal', 'win', 'hash')"
@@ -591,13 +599,11 @@ def test_counters_are_counted_on_and_never_counted_anew(settings: Settings, data
 
 
 def test_a_statement_over_many_sessions_counts_each(settings: Settings, database: Connection) -> None:
-    with Memory(settings=settings) as memory:
-        for name in ("one", "two"):
-            memory.user("ana").chat(name).add("user", "hello")
-    database.execute(
-        "INSERT INTO conversation_messages (session_id, role, content) "
-        "SELECT session, 'human', 'x' FROM unnest(ARRAY['one', 'two', 'two']) AS session"
-    )
+    with two_sessions(settings):
+        database.execute(
+            "INSERT INTO conversation_messages (session_id, role, content) "
+            "SELECT session, 'human', 'x' FROM unnest(ARRAY['one', 'two', 'two']) AS session"
+        )
     found = database.execute("SELECT session_id, session_length, last_index FROM conversation_sessions ORDER BY 1")
     assert found.fetchall() == [("one", 2, 2), ("two", 3, 3)]
 

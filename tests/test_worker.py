@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from helpers.embedders import hashed, opened
+from helpers.embedders import Bare, hashed, opened
 from helpers.probes import UNINDEXED, Connection, tables, value
 from ltst import AsyncMemory, AsyncUser, CallableEmbedder, Memory, ModelUnavailable, Settings
 from ltst.indexing.index import BATCH
@@ -340,24 +340,20 @@ class TestClosing:
         assert asyncio.all_tasks() == before
 
 
-class Unruly:
+class Unruly(Bare):
     """An embedder that fails so many times before it works, with whatever error it is given."""
 
     name = "hashed"
-    dimensions = 384
 
     def __init__(self, problem: Exception, times: int) -> None:
         self.problem = problem
         self.left = times
 
-    def parts(self, text: str, *, room: int = 0) -> list[str]:
-        return [text]
-
     def embed(self, texts: Sequence[str]) -> Any:
         if self.left:
             self.left -= 1
             raise self.problem
-        return hashed(texts)
+        return super().embed(texts)
 
 
 class TestTrouble:

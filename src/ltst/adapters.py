@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
+from functools import update_wrapper
 from inspect import iscoroutinefunction
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from ltst.errors import Invalid
+from ltst.errors import Invalid, NotFound
 from ltst.memory import AsyncMemory, AsyncUser
 from ltst.records import ConversationMessage
 from ltst.support.extras import how_to_install
 from ltst.support.text import sha256
 from ltst.sync import Memory, User
 
+P = ParamSpec("P")
 R = TypeVar("R")
+S = TypeVar("S")
+# Calls a method of a memory and returns its result: `awaited` or `called`.
+Ask = Callable[..., Awaitable[Any]]
 # The maximum number of messages in a window.
 MOST = 100_000
 SILENT = "(no text)"
@@ -75,6 +81,41 @@ def finished(work: Coroutine[Any, Any, R]) -> R:
     except StopIteration as done:
         return done.value  # type: ignore[no-any-return]
     raise AssertionError("work without await has waited")
+
+
+def both(
+    work: Callable[Concatenate[S, Ask, P], Coroutine[Any, Any, R]],
+) -> tuple[Callable[Concatenate[S, P], R], Callable[Concatenate[S, P], Coroutine[Any, Any, R]]]:
+    """Returns the sync and the async method that a coroutine method makes, whose first argument asks the memory."""
+
+    def sync(self: S, /, *arguments: P.args, **named: P.kwargs) -> R:
+        return finished(work(self, called, *arguments, **named))
+
+    async def awaiting(self: S, /, *arguments: P.args, **named: P.kwargs) -> R:
+        return await work(self, awaited, *arguments, **named)
+
+    signature = inspect.signature(work)
+    own, _ask, *others = signature.parameters.values()
+    for method in (sync, awaiting):
+        vars(update_wrapper(method, work))["__signature__"] = signature.replace(parameters=[own, *others])
+    return sync, awaiting
+
+
+async def recalled(ask: Ask, chat: Any, question: str, max_tokens: int, *, shown: int) -> str | None:
+    """Returns what is remembered about a question, for a model that sees the newest `shown` messages anyway."""
+    if not question.strip():
+        return None
+    found = await ask(chat.context, about=question, max_tokens=max_tokens, window=shown)
+    return found.system  # type: ignore[no-any-return]
+
+
+async def remove(user: AsyncUser | User, messages: Iterable[ConversationMessage]) -> None:
+    """Removes messages, ignoring those that someone else removed."""
+    for message in messages:
+        try:
+            await awaited(user.chat(message.session_id).remove, message.message_id)
+        except NotFound:
+            continue
 
 
 def enclosed(under: str, role: str, words: str, whole: object) -> dict[str, Any]:

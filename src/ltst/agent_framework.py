@@ -78,12 +78,11 @@ class LtstContextProvider(ContextProvider):
         asked = [message.text for message in context.input_messages if message.role == "user"]
         if not asked or not asked[-1].strip():
             return
-        shown = context.get_messages(include_input=True)
+        shown = len(context.get_messages(include_input=True))
         chat = _conversation(self._user, context.session_id, self._agent)
-        # What the model sees anyway need not be recalled.
-        found = await awaited(chat.context, about=asked[-1], max_tokens=self._most, window=len(shown))
-        if found.system is not None:
-            context.extend_instructions(self.source_id, found.system)
+        found = await adapters.recalled(awaited, chat, asked[-1], self._most, shown=shown)
+        if found is not None:
+            context.extend_instructions(self.source_id, found)
 
 
 def _conversation(user: AsyncUser | User, session_id: str | None, agent: str | None) -> Any:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
 from ltst import adapters
-from ltst.adapters import awaited, called, finished
+from ltst.adapters import Ask, awaited, called, finished
 from ltst.handles.items import MOST_OPERATIONS
 from ltst.memory import AsyncUser
 from ltst.records import Item
@@ -25,8 +25,6 @@ WHOLE = "$"
 KINDS = ("prefix", "suffix")
 # A label that cannot exist, because LangGraph allows no period.
 NO_LABEL = "."
-
-Ask = Callable[..., Awaitable[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,22 +61,15 @@ class _Items:
 
     async def abatch(self, ops: Iterable[Any]) -> list[Any]:
         """Runs several operations at once."""
+        return await self._performed(awaited, ops)
 
-        async def embed(texts: list[str]) -> Any:
-            return await self.embeddings.aembed_documents(texts)
-
-        async def question(text: str) -> Any:
-            return await self.embeddings.aembed_query(text)
-
-        return await self._performed(ops, awaited, embed, question)
-
-    async def _performed(self, given: Iterable[Any], ask: Ask, texts: Ask, query: Ask) -> list[Any]:
+    async def _performed(self, ask: Ask, given: Iterable[Any]) -> list[Any]:
         """Runs the operations and returns their results: reads first, then puts, all of them or none."""
         ops = [*given]
         for op in ops:
             base.validate_op_namespace(op)
         results: list[Any] = [None] * len(ops)
-        vectors = await self._embedded(ops, texts, query)
+        vectors = await self._embedded(ask, ops)
         order = sorted(range(len(ops)), key=lambda place: isinstance(ops[place], base.PutOp))
         kept = [place for place in order if not self._asks_ltst(ops[place])]
         for place in order:
@@ -89,7 +80,7 @@ class _Items:
             done = await ask(self._items.batch, [self._operation(ops[place], place, vectors) for place in places])
             for place, result in zip(places, done, strict=True):
                 results[place] = result
-        return [_told(op, result) for op, result in zip(ops, results, strict=True)]
+        return [_in_langgraph(op, result) for op, result in zip(ops, results, strict=True)]
 
     def _asks_ltst(self, op: Any) -> bool:
         """Returns whether an operation is a query for ltst's own index."""
@@ -118,13 +109,18 @@ class _Items:
             return {}
         return {"vector": vector, "distance": self.index_config.get("distance_type", "cosine")}
 
-    async def _embedded(self, ops: Sequence[Any], embed: Ask, question: Ask) -> Embedded:
+    async def _embedded(self, ask: Ask, ops: Sequence[Any]) -> Embedded:
         if self.embeddings is None:
             return Embedded({}, {})
+        model, awaits = self.embeddings, ask is awaited
         asked = {place: op.query for place, op in enumerate(ops) if isinstance(op, base.SearchOp) and op.query}
-        queries = {place: await question(query) for place, query in asked.items()}
+        queries = {
+            place: await model.aembed_query(query) if awaits else model.embed_query(query)
+            for place, query in asked.items()
+        }
         texts = {place: [*self._texts(op)] for place, op in enumerate(ops) if isinstance(op, base.PutOp)}
-        made = iter(await embed(flat) if (flat := [each for some in texts.values() for each in some]) else ())
+        flat = [each for some in texts.values() for each in some]
+        made = iter(await model.aembed_documents(flat) if awaits else model.embed_documents(flat)) if flat else iter(())
         return Embedded(queries, {place: [next(made) for _ in some] for place, some in texts.items()})
 
     def _texts(self, op: Any) -> Iterator[str]:
@@ -142,14 +138,7 @@ class LtstStore(_Items, base.BaseStore):
 
     def batch(self, ops: Iterable[Any]) -> list[Any]:
         """Runs several operations at once."""
-
-        async def embed(texts: list[str]) -> Any:
-            return self.embeddings.embed_documents(texts)
-
-        async def question(text: str) -> Any:
-            return self.embeddings.embed_query(text)
-
-        return finished(self._performed(ops, called, embed, question))
+        return finished(self._performed(called, ops))
 
 
 class AsyncLtstStore(_Items, AsyncBatchedBaseStore):
@@ -190,7 +179,7 @@ def _joined(paths: Sequence[Sequence[str]]) -> list[str]:
     return ["*" if not each else each.pop() if len(each) == 1 else NO_LABEL for each in told]
 
 
-def _told(op: Any, result: Any) -> Any:
+def _in_langgraph(op: Any, result: Any) -> Any:
     """Returns the result of an operation in LangGraph's form."""
     if isinstance(op, base.SearchOp):
         return [base.SearchItem(**_fields(item), score=item.score) for item in result]

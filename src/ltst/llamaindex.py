@@ -7,7 +7,7 @@ from typing import Any
 
 from ltst import adapters
 from ltst.adapters import awaited
-from ltst.errors import Invalid, NotFound
+from ltst.errors import Invalid
 from ltst.memory import AsyncUser
 from ltst.records import ConversationMessage
 from ltst.sync import User
@@ -125,11 +125,7 @@ class LtstChatStore(AsyncDBChatStore):
         await self._note(key, messages, {"do": "put", "value": True, "fields": []})
 
     async def _remove(self, key: str, messages: Sequence[ConversationMessage]) -> None:
-        for message in messages:
-            try:
-                await awaited(self._chat(key).remove, message.message_id)
-            except NotFound:  # someone else removed it
-                continue
+        await adapters.remove(self._user, messages)
         await self._note(key, messages, {"do": "delete"})
 
     async def _note(self, key: str, messages: Iterable[ConversationMessage], done: dict[str, Any]) -> None:
@@ -159,12 +155,8 @@ class LtstMemoryBlock(BaseMemoryBlock[str]):
 
     async def _aget(self, messages: list[Any] | None = None, session_id: str | None = None, **rest: Any) -> str:
         asked = [message.content or "" for message in messages or () if message.role.value == "user"]
-        if not asked or not asked[-1].strip():
-            return ""
-        chat = self._user.chat(session_id or UNNAMED, agent=self._agent)
-        # What the model sees anyway need not be recalled.
-        found = await awaited(chat.context, about=asked[-1], max_tokens=self.max_tokens, window=len(messages or ()))
-        return found.system or ""
+        chat, question = self._user.chat(session_id or UNNAMED, agent=self._agent), asked[-1] if asked else ""
+        return await adapters.recalled(awaited, chat, question, self.max_tokens, shown=len(messages or ())) or ""
 
     async def _aput(self, messages: list[Any]) -> None:
         for message in messages:

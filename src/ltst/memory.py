@@ -263,7 +263,7 @@ class AsyncMemory:
 
     async def health(self) -> Health:
         """Check schema, extension, indexes, isolation, queries, work, master key and disk; return the state of each."""
-        return await health.look(self._core)
+        return await health.check_all(self._core)
 
     async def ready(self) -> Health:
         """Return whether this process can serve: the database answers, its schema is up to date, the worker runs."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from ltst import adapters
 from ltst.adapters import awaited
-from ltst.errors import Conflict, NotFound
+from ltst.errors import Conflict
 from ltst.memory import AsyncUser
 from ltst.records import ConversationMessage
 from ltst.sync import User
@@ -70,7 +70,7 @@ class LtstConversationStore(ConversationStore):
         try:
             await awaited(self._user.items.batch, [put, *source])
         except Conflict:
-            await self._remove(added)
+            await adapters.remove(self._user, added)
             raise ConversationConflict(record.conversation_id) from None
 
     async def delete_record(self, conversation_id: str, *, expected_revision: str) -> None:
@@ -85,7 +85,7 @@ class LtstConversationStore(ConversationStore):
             raise ConversationConflict(conversation_id) from None
         related = await self._records({"root": item.value["root"]})
         needed = {message.message_id for message in await self._reached(map(_record, related))}
-        await self._remove([message for message in own if message.message_id not in needed])
+        await adapters.remove(self._user, [message for message in own if message.message_id not in needed])
         for each in {conversation_id, *(message.session_id for message in own)}:
             if not await awaited(self._user.chat(each).window, 1):
                 await awaited(self._user.sessions.delete, each)
@@ -143,13 +143,6 @@ class LtstConversationStore(ConversationStore):
         """Returns the messages in the histories of records, including their abandoned branches."""
         ends = [end for record in records for end in (record.head_id, *record.branches)]
         return [message for end in ends for message in await self._history(end)]
-
-    async def _remove(self, messages: Iterable[ConversationMessage]) -> None:
-        for message in {each.message_id: each for each in messages}.values():
-            try:
-                await awaited(self._user.chat(message.session_id).remove, message.message_id)
-            except NotFound:  # someone else removed it
-                continue
 
 
 def _put(record: Any, root: str, revision: int) -> dict[str, Any]:

@@ -167,7 +167,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class NewStatement:
     """A span of a message that says something about its writer's life, before it is stored."""
 
     start_at: int
@@ -181,7 +181,7 @@ class Stated:
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class EarlierMessage:
     """What a user said before, in the same conversation."""
 
     message_id: str
@@ -189,11 +189,11 @@ class Earlier:
 
 
 @dataclass(frozen=True, slots=True)
-class Learnt:
+class MessageReading:
     """What was learned from one message."""
 
     claims: Sequence[Claim]
-    statements: Sequence[Stated]
+    statements: Sequence[NewStatement]
 
 
 @dataclass(frozen=True, slots=True)

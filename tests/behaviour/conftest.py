@@ -11,6 +11,7 @@ import pytest_asyncio
 
 from behaviour.doors import Door, ManagerDoor, opened
 from helpers.probes import Connection, cloned, superuser
+from helpers.standby import FollowedServer
 from ltst import Settings
 from ltst.db.embedded import EmbeddedServer
 
@@ -29,7 +30,9 @@ def _each(doors: list[str], about: str) -> Any:
     ) -> AsyncIterator[Door]:
         with cloned(server, template) as url:
             home = tmp_path_factory.mktemp("home")
-            async with opened(request.param, Settings(worker=False, database_url=url, home=home)) as door:
+            read = server.read_url(url) if isinstance(server, FollowedServer) else None
+            settings = Settings(worker=False, database_url=url, read_database_url=read, home=home)
+            async with opened(request.param, settings) as door:
                 ADDRESSES[id(door)] = url
                 yield door
 

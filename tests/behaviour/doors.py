@@ -106,20 +106,9 @@ class StorageContexts:
     def __init__(self, chat: StorageChat) -> None:
         self._chat = chat
 
-    async def set(
-        self,
-        type: str,
-        key: str,
-        value: str,
-        *,
-        relevance: float = 0.0,
-        expires_at: datetime | None = None,
-        metadata: dict[str, Any] | None = None,
-    ) -> None:
+    async def set(self, type: str, key: str, value: str, *, relevance: float = 0.0, **more: Any) -> None:
         await self._chat.open()
-        context = ConversationContext(
-            self._chat.session_id, type, key, value, relevance, metadata or {}, expires_at=expires_at
-        )
+        context = ConversationContext(self._chat.session_id, type, key, value, relevance, **more)
         assert await asyncio.to_thread(self._chat.storage.store_context, context)
 
     async def list(self, type: str | None = None) -> list[ConversationContext]:

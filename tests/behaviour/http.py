@@ -7,15 +7,28 @@ import re
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import asdict, replace
-from datetime import datetime, timedelta
-from typing import Any, ClassVar
+from datetime import datetime
+from typing import Any
 from urllib.parse import quote
 
 import httpx
 
 import ltst
 from behaviour.plain import PLAIN, Plain
-from behaviour.wired import Chat, Documents, Noun, Paged, Sessions, User, given, record, records
+from behaviour.wired import (
+    Chat,
+    Documents,
+    Door,
+    Entries,
+    Events,
+    Paged,
+    Sessions,
+    User,
+    given,
+    record,
+    records,
+    sendable,
+)
 from ltst import Settings
 from ltst.doors.http.app import Serving, create
 from ltst.verbs.verb import Verb
@@ -33,7 +46,7 @@ ERRORS: Mapping[int, type[ltst.LtstError]] = {
 
 
 @asynccontextmanager
-async def served(settings: Settings) -> AsyncIterator[HttpDoor]:
+async def served(settings: Settings) -> AsyncIterator[Door]:
     """The application without a socket, entered as a server enters it."""
     app = create(Serving(settings))
     transport = httpx.ASGITransport(app)
@@ -41,7 +54,7 @@ async def served(settings: Settings) -> AsyncIterator[HttpDoor]:
         app.router.lifespan_context(app),
         httpx.AsyncClient(transport=transport, base_url="http://localhost", timeout=120) as client,
     ):
-        yield HttpDoor(client)
+        yield Door(client, Line, HttpUser)
 
 
 def segment(value: str) -> str:
@@ -52,36 +65,12 @@ def segment(value: str) -> str:
 
 
 def written(value: Any) -> bytes:
-    """A body; what JSON has no word for cannot be sent at all."""
-    try:
-        return json.dumps(_named(value), default=_in_json, allow_nan=False).encode()
-    except (TypeError, ValueError, RecursionError) as problem:
-        raise ltst.Invalid(f"this cannot be sent as JSON: {problem}") from None
-
-
-def _named(value: Any) -> Any:
-    """Keys are texts in JSON; the encoder would make some of them texts without a word."""
-    if isinstance(value, Mapping):
-        if not all(isinstance(key, str) for key in value):
-            raise TypeError("a key that is not a text")
-        return {key: _named(inner) for key, inner in value.items()}
-    return [_named(each) for each in value] if isinstance(value, list | tuple) else value
-
-
-def _in_json(value: object) -> object:
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, timedelta):
-        return value.total_seconds()
-    raise TypeError(f"{type(value).__name__} has no JSON")
+    """A body."""
+    return json.dumps(sendable(value)).encode()
 
 
 class Line(Paged):
     """Requests for one user."""
-
-    def __init__(self, client: httpx.AsyncClient, user_id: str) -> None:
-        self.client = client
-        self.user_id = user_id
 
     async def ask(
         self, method: str, path: str, body: Any = None, *, query: Mapping[str, Any] | None = None, **more: Any
@@ -132,25 +121,13 @@ def _in_query(value: object) -> object:
     return value.isoformat() if isinstance(value, datetime) else value
 
 
-class HttpDoor:
-    """The server as a way in."""
-
-    def __init__(self, client: httpx.AsyncClient) -> None:
-        self.client = client
-
-    def user(self, user_id: str) -> HttpUser:
-        if not isinstance(user_id, str):
-            raise ltst.Invalid("user_id must be text: a header holds nothing else")
-        return HttpUser(Line(self.client, user_id))
-
-
 class HttpSessions(Sessions):
     async def add_many(self, conversations: Iterable[ltst.ImportedConversation]) -> ltst.Imported:
         told = [asdict(each) for each in conversations]
         return record(ltst.Imported, await self._line.ask("POST", "/v1/sessions", {"conversations": told}))
 
 
-class HttpEntries(Noun):
+class HttpEntries(Entries):
     async def add_many(self, entries: Iterable[ltst.MemoryEntry]) -> ltst.Imported:
         names = ("content", "memory_type", "importance_score", "source", "timestamp", "expires_at", "metadata")
         told = [{name: getattr(each, name) for name in names} for each in entries]
@@ -167,7 +144,7 @@ class HttpDocuments(Documents):
         return record(ltst.Document, sent)
 
 
-class HttpEvents(Noun):
+class HttpEvents(Events):
     async def list(self, *, after: int | str = 0, limit: int = 100) -> list[ltst.Event]:
         return records(ltst.Event, await self._line.get("/v1/events", after=after, limit=limit, settled=False))
 
@@ -199,12 +176,7 @@ class HttpChat(Chat):
 class HttpUser(User):
     actor = "http"
     chat_by = HttpChat
-    own: ClassVar[Mapping[str, type[Noun]]] = {
-        "sessions": HttpSessions,
-        "entries": HttpEntries,
-        "documents": HttpDocuments,
-        "events": HttpEvents,
-    }
+    own = (HttpSessions, HttpEntries, HttpDocuments, HttpEvents)
 
     async def search(self, query: str | None = None, **wanted: Any) -> list[ltst.Hit]:
         return records(ltst.Hit, await self._line.ask("POST", "/v1/search", {"query": query, **wanted}))

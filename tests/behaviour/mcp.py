@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from contextvars import ContextVar
-from datetime import datetime, timedelta
-from typing import Any, ClassVar, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import httpx2
 import pytest
@@ -19,7 +18,7 @@ from mcp_types import INVALID_REQUEST
 
 import ltst
 from behaviour.plain import PLAIN
-from behaviour.wired import Chat, Documents, Noun, Paged, Sessions, User, record, records
+from behaviour.wired import Chat, Documents, Door, Entries, Events, Paged, Sessions, User, record, records, sendable
 from ltst import Settings
 from ltst.doors.mcp.app import PATH, Serving, application
 from ltst.doors.mcp.toolbox import ERROR
@@ -38,10 +37,10 @@ ASKING: ContextVar[str] = ContextVar("asking")
 
 
 @asynccontextmanager
-async def served(settings: Settings) -> AsyncIterator[McpDoor]:
+async def served(settings: Settings) -> AsyncIterator[Door]:
     """The application without a socket, entered as a server enters it, and one client for all users."""
     async with in_a_task_of_its_own(_served(settings)) as client:
-        yield McpDoor(client)
+        yield Door(client, Line, McpUser)
 
 
 @asynccontextmanager
@@ -82,43 +81,12 @@ async def in_a_task_of_its_own(entered: AbstractAsyncContextManager[T]) -> Async
         await task
 
 
-def sendable(value: Any) -> Any:
-    """What JSON has a word for; the rest cannot be sent at all."""
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, timedelta):
-        return value.total_seconds()
-    if isinstance(value, Mapping):
-        if not all(isinstance(key, str) for key in value):
-            raise ltst.Invalid("this cannot be sent as JSON: a key that is not a text")
-        return {sendable(key): sendable(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [sendable(each) for each in value]
-    if isinstance(value, str):
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            raise ltst.Invalid("this cannot be sent as JSON: a lone surrogate") from None
-    elif isinstance(value, float) and value not in (float("inf"), -float("inf")) and value == value:
-        return value
-    elif not isinstance(value, bool | int | None):
-        raise ltst.Invalid(f"this cannot be sent as JSON: {value!r}")
-    return value
-
-
 class Line(Paged):
     """Calls for one user."""
 
-    def __init__(self, client: Client, user_id: str) -> None:
-        self.client = client
-        self.user_id = user_id
-
     async def call(self, name: str, /, **arguments: Any) -> Any:
         """The structured answer of a tool; a result that is an error raises the error that it tells of."""
-        try:
-            sent = sendable(arguments)
-        except RecursionError:
-            raise ltst.Invalid("this cannot be sent as JSON: it never ends") from None
+        sent = sendable(arguments)
         before = ASKING.set(self.user_id)
         try:
             result = await self.client.call_tool(name, sent)
@@ -144,24 +112,12 @@ def absent(verb: str) -> NoReturn:
     pytest.skip(f"no tool: {ABSENT[verb]}")
 
 
-class McpDoor:
-    """The server as a way in."""
-
-    def __init__(self, client: Client) -> None:
-        self.client = client
-
-    def user(self, user_id: str) -> McpUser:
-        if not isinstance(user_id, str):
-            raise ltst.Invalid("user_id must be text: a header holds nothing else")
-        return McpUser(Line(self.client, user_id))
-
-
 class McpSessions(Sessions):
     async def add_many(self, conversations: Any) -> NoReturn:
         absent("Sessions.add_many")
 
 
-class McpEntries(Noun):
+class McpEntries(Entries):
     async def add_many(self, entries: Any) -> NoReturn:
         absent("Entries.add_many")
 
@@ -175,7 +131,7 @@ class McpDocuments(Documents):
         return record(ltst.Document, await self._line.call("add_document", **told))
 
 
-class McpEvents(Noun):
+class McpEvents(Events):
     async def list(self, *, after: int | str = 0, limit: int = 100) -> list[ltst.Event]:
         return records(ltst.Event, await self._line.call("list_events", after=after, limit=limit))
 
@@ -200,12 +156,7 @@ class McpChat(Chat):
 class McpUser(User):
     actor = "mcp"
     chat_by = McpChat
-    own: ClassVar[Mapping[str, type[Noun]]] = {
-        "sessions": McpSessions,
-        "entries": McpEntries,
-        "documents": McpDocuments,
-        "events": McpEvents,
-    }
+    own = (McpSessions, McpEntries, McpDocuments, McpEvents)
 
     async def search(self, query: str | None = None, **wanted: Any) -> list[ltst.Hit]:
         return records(ltst.Hit, await self._line.call("search_memory", query=query, **wanted))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
-from datetime import timedelta
+from dataclasses import dataclass, fields
+from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -56,8 +56,42 @@ def given(**arguments: Any) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if value is not None}
 
 
+def sendable(value: Any) -> Any:
+    """What JSON has a word for; the rest cannot be sent at all."""
+    try:
+        return _sendable(value)
+    except RecursionError:
+        raise ltst.Invalid("this cannot be sent as JSON: it never ends") from None
+
+
+def _sendable(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if isinstance(value, Mapping):
+        if not all(isinstance(key, str) for key in value):
+            raise ltst.Invalid("this cannot be sent as JSON: a key that is not a text")
+        return {_sendable(key): _sendable(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_sendable(each) for each in value]
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise ltst.Invalid("this cannot be sent as JSON: a lone surrogate") from None
+    elif isinstance(value, float) and value not in (float("inf"), -float("inf")) and value == value:
+        return value
+    elif not isinstance(value, bool | int | None):
+        raise ltst.Invalid(f"this cannot be sent as JSON: {value!r}")
+    return value
+
+
 class Paged:
-    """A line whose lists are as long as is wished, in as many requests as it takes."""
+    """A line of one user, whose lists are as long as is wished, in as many requests as it takes."""
+
+    def __init__(self, client: Any, user_id: str) -> None:
+        self.client, self.user_id = client, user_id
 
     async def once(self, verb: Verb, arguments: dict[str, Any]) -> Any:
         """The answer to one request."""
@@ -81,6 +115,8 @@ class Paged:
 class Noun(Plain):
     """A handle of a user: what a derived class defines says how a verb is asked for; the catalog says the rest."""
 
+    noun: ClassVar[str]
+
     def __init__(self, owner: type, line: Any) -> None:
         super().__init__(owner, line.verb, record)
         self._line = line
@@ -91,6 +127,8 @@ class Noun(Plain):
 
 
 class Sessions(Noun):
+    noun = "sessions"
+
     async def put(self, session: ltst.ConversationSession) -> ltst.ConversationSession:
         names = {each.name for each in fields(session)} - {"user_id", "session_length"}
         told = {name: getattr(session, name) for name in names}
@@ -112,6 +150,8 @@ class Items(Noun):
 
 
 class Documents(Noun):
+    noun = "documents"
+
     async def add(self, text_or_path: str | Path, **more: Any) -> ltst.Document:
         if isinstance(text_or_path, Path):
             return await self._send(text_or_path, **more)
@@ -133,6 +173,14 @@ class Documents(Noun):
 
     async def add_file(self, data: bytes, kind: str, about: dict[str, Any]) -> ltst.Document:
         raise NotImplementedError
+
+
+class Entries(Noun):
+    noun = "entries"
+
+
+class Events(Noun):
+    noun = "events"
 
 
 class Working(Plain):
@@ -211,7 +259,7 @@ class User(Plain):
 
     actor: ClassVar[str]
     chat_by: ClassVar[type[Chat]]
-    own: ClassVar[Mapping[str, type[Noun]]] = {}
+    own: ClassVar[tuple[type[Noun], ...]] = ()
     nouns: ClassVar[Mapping[str, tuple[type, type[Noun]]]] = {
         "sessions": (AsyncSessions, Sessions),
         "facts": (AsyncFacts, Noun),
@@ -229,8 +277,23 @@ class User(Plain):
     def __init__(self, line: Any) -> None:
         super().__init__(AsyncUser, line.verb, record)
         self._line, self.user_id = line, line.user_id
+        own = {each.noun: each for each in self.own}
         for noun, (owner, usual) in self.nouns.items():
-            setattr(self, noun, self.own.get(noun, usual)(owner, line))
+            setattr(self, noun, own.get(noun, usual)(owner, line))
 
     def chat(self, session_id: str | None = None, *, agent: str | None = None, name: str | None = None) -> Chat:
         return self.chat_by(self._line, uuid.uuid4().hex if session_id is None else session_id, agent, name)
+
+
+@dataclass
+class Door:
+    """A server as a way in."""
+
+    client: Any
+    line: type[Paged]
+    users: type[User]
+
+    def user(self, user_id: str) -> User:
+        if not isinstance(user_id, str):
+            raise ltst.Invalid("user_id must be text: a header holds nothing else")
+        return self.users(self.line(self.client, user_id))

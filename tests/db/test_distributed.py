@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -11,11 +12,12 @@ from typing import cast
 import psycopg
 import pytest
 
+from bench.distributed import MISCOUNTED
 from helpers import citus
 from helpers.citus import CitusServer
 from helpers.probes import Connection, administer, connected
 from ltst import AsyncMemory, Conflict, DatabaseUnavailable, Event, Invalid, Settings
-from ltst.db import distribute, places
+from ltst.db import backup, distribute, places, repair
 from ltst.db.embedded import EmbeddedServer
 from ltst.rooms import events
 
@@ -127,6 +129,74 @@ async def test_an_adopted_table_cannot_be_distributed(server: EmbeddedServer, al
     async with connected(alone) as database:
         with pytest.raises(Conflict, match="chats"):
             await distribute.look(database)
+
+
+async def tell_of_home(memory: AsyncMemory, name: str, place: str) -> None:
+    """Say something, and let a fact refer to it."""
+    said = await memory.user(name).chat("monday").add("user", f"I moved to {place}.")
+    await memory.user(name).facts.set("home", place, source_message_id=said.message_id)
+
+
+async def exports(memory: AsyncMemory) -> dict[str, object]:
+    return {name: await memory.user(name).export() for name in EVERY_PLACE}
+
+
+@on_citus
+async def test_a_backup_becomes_one_server_again_and_then_several(
+    server: EmbeddedServer, database_url: str, alone: str, tmp_path: Path
+) -> None:
+    async with AsyncMemory(settings=Settings(worker=False, database_url=database_url, home=tmp_path)) as memory:
+        for name in EVERY_PLACE:
+            await tell_of_home(memory, name, "Lisbon")
+        before, seen = await exports(memory), await memory.user("user 1").events.feed()
+        numbers = [each.event_id for name in EVERY_PLACE for each in await memory.user(name).events.list()]
+    async with connected(database_url) as database:
+        assert await backup.backup(database, tmp_path / "memory.dump")
+        with pytest.raises(Conflict, match="ltst db distribute"):
+            await backup.restore(database, tmp_path / "memory.dump", replace=True)
+    async with connected(alone) as database:
+        await backup.restore(database, tmp_path / "memory.dump")
+        assert await repair.compare(database) == []
+    settings = Settings(worker=False, database_url=alone, home=tmp_path)
+    async with AsyncMemory(settings=settings) as memory:
+        assert await exports(memory) == before
+        await tell_of_home(memory, "user 1", "Porto")
+        new = await memory.user("user 1").events.feed(after=seen[-1].cursor)
+        assert new and min(each.event_id for each in new) > max(numbers)
+        (said, _) = await memory.user("user 1").chat("monday").window()
+        await memory.user("user 1").chat("monday").remove(said.message_id)
+        assert said.message_id not in {
+            fact.source_message_id for fact in await memory.user("user 1").facts.history("home")
+        }
+        before = await exports(memory)
+    join(server, alone)
+    async with connected(alone) as database:
+        await distribute.distribute(database, 4)
+    async with AsyncMemory(settings=settings) as memory:
+        assert await exports(memory) == before
+
+
+@on_citus
+async def test_a_backup_under_writers_holds_each_user_as_of_one_moment(
+    database_url: str, alone: str, tmp_path: Path
+) -> None:
+    over = asyncio.Event()
+
+    async def write(memory: AsyncMemory, name: str) -> None:
+        while not over.is_set():
+            await tell_of_home(memory, name, "Lisbon")
+
+    async with AsyncMemory(settings=Settings(worker=False, database_url=database_url, home=tmp_path)) as memory:
+        writers = [asyncio.create_task(write(memory, name)) for name in EVERY_PLACE[:4]]
+        async with connected(database_url) as database:
+            await backup.backup(database, tmp_path / "memory.dump")
+        over.set()
+        await asyncio.gather(*writers)
+    async with connected(alone) as database:
+        await backup.restore(database, tmp_path / "memory.dump")
+    with psycopg.connect(alone) as connection:
+        assert connection.execute(MISCOUNTED).fetchone() == (0,)
+        assert connection.execute("SELECT count(*) FROM conversation_messages").fetchone() != (0,)
 
 
 @on_citus

@@ -81,24 +81,6 @@ def test_the_attributes_of_a_record_are_columns_of_its_table(url: str, record: t
         assert {each.name for each in fields(record)} <= set(columns(connection, table))
 
 
-def test_a_session_comes_back_as_it_was_created(storage: ConversationStorage) -> None:
-    given = ConversationSession(
-        session_id=uuid.uuid4().hex,
-        user_id="fay",
-        session_name="First",
-        session_type="support",
-        status="active",
-        metadata={"a": [1, {"b": None}]},
-        context_summary="About lighthouses",
-        relevance_score=0.5,
-        created_at=THEN,
-        last_activity=THEN + timedelta(days=1),
-        agent_name="keeper",
-    )
-    assert storage.create_session(given) is True
-    assert storage.get_session(given.session_id) == given
-
-
 def test_creating_a_session_again_changes_what_is_given(storage: ConversationStorage, session: str) -> None:
     owner = f"user-{session}"
     storage.store_message(message(session))

@@ -19,7 +19,7 @@ from helpers.language_server import Events, LanguageServer, events
 from helpers.serving import listening
 from ltst import Memory, Settings
 from ltst.handles import callers, visits
-from ltst.handles.callers import Caller, Reception
+from ltst.handles.callers import Caller, CallerCheck
 
 STREAM = {"Accept": "text/event-stream"}
 HANDSHAKE = {
@@ -160,15 +160,15 @@ def test_who_comes_while_the_others_are_asked_about_may_stay(
     settings: Settings, client: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asking, answer = threading.Event(), threading.Event()
-    ask = Reception.still_welcome
+    ask = CallerCheck.still_welcome
 
-    async def slow(reception: Reception, given: Any) -> set[Caller]:
-        found = await ask(reception, given)
+    async def slow(caller_check: CallerCheck, given: Any) -> set[Caller]:
+        found = await ask(caller_check, given)
         asking.set()
         await asyncio.to_thread(answer.wait, 60)
         return found
 
-    monkeypatch.setattr(Reception, "still_welcome", slow)
+    monkeypatch.setattr(CallerCheck, "still_welcome", slow)
     with Memory(settings=settings) as memory, listening(settings) as server:
         first, second = memory.keys.create("ana"), memory.keys.create("bob")
         with stream(client, f"{server.url}/v1/events", bearer(first.secret)):
@@ -185,13 +185,13 @@ def test_all_streams_are_looked_after_at_once(
     settings: Settings, client: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[set[Caller]] = []
-    ask = Reception.still_welcome
+    ask = CallerCheck.still_welcome
 
-    async def counted(reception: Reception, given: Any) -> set[Caller]:
+    async def counted(caller_check: CallerCheck, given: Any) -> set[Caller]:
         asked.append({*given})
-        return await ask(reception, asked[-1])
+        return await ask(caller_check, asked[-1])
 
-    monkeypatch.setattr(Reception, "still_welcome", counted)
+    monkeypatch.setattr(CallerCheck, "still_welcome", counted)
     with Memory(settings=settings) as memory, listening(settings) as server:
         made = memory.keys.create("ana")
         begun = []

@@ -71,7 +71,9 @@ def _places(url: str) -> list[str]:
         if connection.execute(places.HAS_CITUS).fetchone() != (True,):
             return []
         found = connection.execute(places.STATEMENTS["places"].encode()).fetchall()
-    return [make_conninfo(url, host=host, port=port, options=BY_HAND.format(shard)) for shard, _, host, port in found]
+    return [
+        make_conninfo(url, host=host, port=port, options=BY_HAND.format(shard)) for shard, _, _, host, port in found
+    ]
 
 
 def begun(folder: Path) -> tuple[Cluster, CitusServer]:

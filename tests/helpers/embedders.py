@@ -22,6 +22,19 @@ def hashed(texts: Sequence[str]) -> NDArray[np.float64]:
     return vectors
 
 
+class Bare:
+    """An embedder with all that one needs, and nothing of ltst's own."""
+
+    name = "bare"
+    dimensions = 384
+
+    def parts(self, text: str, *, room: int = 0) -> list[str]:
+        return [text]
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        return hashed(texts)
+
+
 def opened(settings: Settings, function: Any = hashed, **more: Any) -> AsyncMemory:
     """A memory with such an embedder."""
     return AsyncMemory(settings=settings, embedder=CallableEmbedder(function, "hashed", 384), **more)

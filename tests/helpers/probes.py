@@ -14,6 +14,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
+from helpers import standby
 from helpers.citus import by_hand, in_places
 from ltst.db.blueprint import blueprint
 from ltst.db.connections import ConnectionPool
@@ -75,6 +76,8 @@ def pass_time(connection: Connection, table: str, user_id: str, span: timedelta)
 def superuser(url: str) -> Iterator[Connection]:
     """A connection that no policy binds, each statement a transaction."""
     with psycopg.connect(by_hand(url), autocommit=True) as connection:
+        if standby.WANTED:  # ltst waits only for what was written through itself
+            connection.execute("SET synchronous_commit = remote_apply")
         yield connection
 
 

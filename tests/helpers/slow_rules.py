@@ -7,13 +7,13 @@ from datetime import datetime
 
 from helpers.child_work import burn
 from ltst.learn import rules
-from ltst.records import Earlier, Learnt
+from ltst.records import EarlierMessage, MessageReading
 
 SLOW, POISON = "[slow]", "[poison]"
 prepare = rules.prepare
 
 
-def read_message(text: str, said_at: datetime, before: str, earlier: Sequence[Earlier]) -> Learnt:
+def read_message(text: str, said_at: datetime, before: str, earlier: Sequence[EarlierMessage]) -> MessageReading:
     """What the rules read, for ever where the message asks for it."""
     if SLOW in text:
         burn()

@@ -10,7 +10,7 @@ from helpers.learning import day, say, taught, timeline, values
 from ltst import AsyncMemory, AsyncUser
 from ltst.learn import listen
 from ltst.learn.extract import claims_after
-from ltst.records import Earlier
+from ltst.records import EarlierMessage
 
 HOME = "I live in Berlin."
 
@@ -77,7 +77,7 @@ NONE = [
 
 
 def read(first: str, then: str, before: str = "") -> list[tuple[str, str]]:
-    found = claims_after(then, day(1), before, [Earlier("first", first)])
+    found = claims_after(then, day(1), before, [EarlierMessage("first", first)])
     return [(each.key, each.value) for each in found]
 
 

@@ -380,31 +380,33 @@ class TestInAMemory:
         (data,) = scripted.asked
         assert named(data, text)
 
-    async def test_a_veto_strikes_out_and_a_restart_without_it_brings_back(
-        self, shared: AsyncMemory, user: AsyncUser, scripted: Scripted
-    ) -> None:
+    @pytest_asyncio.fixture(loop_scope="module")
+    async def vetoed(self, shared: AsyncMemory, user: AsyncUser, scripted: Scripted) -> str:
+        """What the user said, and the model calls a joke."""
         text = "I bought a bike."
         scripted.script = lambda data: {"wrong": [{"id": named(data, text), "why": "joke"}]}
         await read(shared, user, "monday", text, at=day(1))
+        return text
+
+    async def test_a_veto_strikes_out_and_a_restart_without_it_brings_back(
+        self, shared: AsyncMemory, user: AsyncUser, scripted: Scripted, vetoed: str
+    ) -> None:
         assert await said(user) == []
         assert await actions(user, "statement") == ["learn", "reject"]
-        assert await user.search(text, kinds=["statement"]) == []
+        assert await user.search(vetoed, kinds=["statement"]) == []
         scripted.script = lambda _data: {}
         await user.learning.restart()
         await shared.settle(user.user_id)
-        assert await said(user) == [text]
+        assert await said(user) == [vetoed]
 
     async def test_what_a_person_rejects_after_a_veto_is_gone_for_good(
-        self, shared: AsyncMemory, user: AsyncUser, scripted: Scripted
+        self, shared: AsyncMemory, user: AsyncUser, scripted: Scripted, vetoed: str
     ) -> None:
-        text = "I bought a bike."
-        scripted.script = lambda data: {"wrong": [{"id": named(data, text), "why": "joke"}]}
-        await read(shared, user, "monday", text, at=day(1))
         ((struck,),) = run(shared, "SELECT statement_id::text FROM statements WHERE user_id = %s", user.user_id)
-        vetoed = await user.statements.get(struck)
-        assert vetoed is not None and (vetoed.trust, vetoed.origin) == ("low", "gate")
+        kept = await user.statements.get(struck)
+        assert kept is not None and (kept.trust, kept.origin) == ("low", "gate")
         assert (await user.statements.reject(struck)).trust == "normal"
-        scripted.script = lambda _data: {"statements": [quote(text)]}
+        scripted.script = lambda _data: {"statements": [quote(vetoed)]}
         await user.learning.restart()
         await shared.settle(user.user_id)
         assert await said(user) == []

@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 import ltst
-from helpers.embedders import hashed
+from helpers.embedders import Bare, hashed
 from ltst import AsyncMemory, CallableEmbedder, Memory, Settings
 
 
-class Whole:
-    """An embedder with all that one needs."""
-
-    name = "whole"
-    dimensions = 384
-
-    def parts(self, text: str, *, room: int = 0) -> list[str]:
-        return [text]
-
-    def embed(self, texts: Sequence[str]) -> Any:
-        return hashed(texts)
-
-
 def lacking(name: str) -> object:
-    members = {key: member for key, member in vars(Whole).items() if not key.startswith("_") and key != name}
+    members = {key: member for key, member in vars(Bare).items() if not key.startswith("_") and key != name}
     return type("Lacking", (), members)()
 
 
@@ -39,7 +25,7 @@ def test_an_embedder_that_lacks_something_is_refused_at_once(name: str) -> None:
         AsyncMemory(embedder=lacking(name))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("given", [Whole, lambda texts: texts, "local", 5])
+@pytest.mark.parametrize("given", [Bare, lambda texts: texts, "local", 5])
 def test_something_else_than_an_embedder_is_refused(given: Any) -> None:
     with pytest.raises(ltst.Invalid, match="embedder must be an object with name, dimensions, parts, embed"):
         Memory(embedder=given)
@@ -52,7 +38,7 @@ def test_other_models_that_lack_something_are_refused_at_once(what: str) -> None
 
 
 def test_the_name_of_an_embedder_is_a_text() -> None:
-    class Numbered(Whole):
+    class Numbered(Bare):
         name = 5  # type: ignore[assignment]
 
     with pytest.raises(ltst.Invalid, match="the name of the embedder must be text"):
@@ -60,7 +46,7 @@ def test_the_name_of_an_embedder_is_a_text() -> None:
 
 
 def test_nothing_is_asked_of_a_model_when_it_is_given() -> None:
-    class Far(Whole):
+    class Far(Bare):
         @property
         def dimensions(self) -> int:  # type: ignore[override]
             raise AssertionError("it was asked")
@@ -68,7 +54,7 @@ def test_nothing_is_asked_of_a_model_when_it_is_given() -> None:
     Memory(embedder=Far())
 
 
-@pytest.mark.parametrize("given", [None, 5, object(), Whole])
+@pytest.mark.parametrize("given", [None, 5, object(), Bare])
 async def test_a_switch_to_something_else_than_an_embedder_is_refused(memory: AsyncMemory, given: Any) -> None:
     with pytest.raises(ltst.Invalid, match="embedder"):
         await memory.switch_embedder(given)
@@ -91,7 +77,7 @@ async def test_settle_tells_that_an_embedder_fails(settings: Settings, broken: s
     def fail(*_: object, **__: object) -> Any:
         raise AttributeError("an error of its own")
 
-    embedder = type("Broken", (Whole,), {broken: property(fail) if broken == "dimensions" else fail})()
+    embedder = type("Broken", (Bare,), {broken: property(fail) if broken == "dimensions" else fail})()
     async with AsyncMemory(settings=settings, embedder=embedder) as memory:
         await memory.user("ana").chat("one").add("user", "I live in Porto.")
         with pytest.raises(ltst.ModelUnavailable, match="an error of its own"):

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 import numpy as np
 import pytest
 
+from helpers.embedders import Bare
 from ltst import Invalid, ModelUnavailable
 from ltst.providers.embedding import CallableEmbedder, Embedding, LocalEmbedder, TextRefused
 
@@ -287,11 +288,8 @@ async def test_after_a_failure_the_rest_of_the_list_is_not_asked_for(embedding, 
 
 
 async def test_an_embedder_that_raises_anything_does_not_end_the_thread():
-    class Foreign:
-        name, dimensions = "foreign", 2
-
-        def parts(self, text: str, *, room: int = 0) -> list[str]:
-            return [text]
+    class Foreign(Bare):
+        dimensions = 2
 
         def embed(self, texts: Sequence[str]) -> np.ndarray:
             if "bad" in texts:

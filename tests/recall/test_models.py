@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from helpers.embedders import Bare
 from helpers.embedders import hashed as by_words
 from helpers.probes import Connection, value
 from ltst import (
@@ -310,13 +311,7 @@ class TestUnavailable:
     ) -> None:
         """It is not a function that ltst wraps: its errors are those of whatever it is made of."""
 
-        class Own:
-            name = "own"
-            dimensions = 384
-
-            def parts(self, text: str, *, room: int = 0) -> list[str]:
-                return [text]
-
+        class Own(Bare):
             def embed(self, texts: Sequence[str]) -> Any:
                 raise ConnectionRefusedError("no network")
 

@@ -85,6 +85,15 @@ class Visitor:
                 return
         raise AssertionError(f"no Tab leads to {selector}")
 
+    def unfold_and_type(self, summary: str, field: str, words: str) -> None:
+        """Open what is folded away, replace what its field says and send it, with the keyboard alone."""
+        self.tab_to(summary)
+        self.page.keyboard.press("Enter")
+        self.tab_to(field)
+        self.page.keyboard.press("Control+a")
+        self.page.keyboard.type(words)
+        self.page.keyboard.press("Enter")
+
     def answered(self) -> str:
         self.page.wait_for_selector("body:not(.busy) .said.theirs:last-child .words:not(.waiting)")
         return self.page.locator(".said.theirs .words").last.inner_text()

@@ -64,8 +64,8 @@ class LtstSessionService(BaseSessionService):
             user.items.batch,
             [
                 {"do": "get", "namespace": _sessions(app_name), "key": wanted},
-                {"do": "list", "namespace": _state(app_name, wanted), "limit": adapters.MOST},
-                {"do": "list", "namespace": _state(app_name), "limit": adapters.MOST},
+                _all(_state(app_name, wanted)),
+                _all(_state(app_name)),
             ],
         )
         if found is None:
@@ -84,7 +84,14 @@ class LtstSessionService(BaseSessionService):
         app, found = await self._of_app(app_name), []
         async for each in self._users(user_id):
             user = self._memory.user(each)
-            listed, own, users = await awaited(user.items.batch, [_all(_sessions(app_name)), *_both(app_name)])
+            listed, own, users = await awaited(
+                user.items.batch,
+                [
+                    _all(_sessions(app_name)),
+                    _all((KEPT, app_name, "session_state")),
+                    _all(_state(app_name)),
+                ],
+            )
             shared = {**_values(users, State.USER_PREFIX), **app}
             for item in listed:
                 mine = _values(state for state in own if state.namespace == _state(app_name, item.key))
@@ -177,10 +184,6 @@ def _app(app_name: str) -> tuple[str, ...]:
 
 def _all(namespace: tuple[str, ...]) -> dict[str, Any]:
     return {"do": "list", "namespace": namespace, "limit": adapters.MOST}
-
-
-def _both(app_name: str) -> list[dict[str, Any]]:
-    return [_all((KEPT, app_name, "session_state")), _all(_state(app_name))]
 
 
 def _session(app_name: str, session_id: str, updated: float) -> dict[str, Any]:

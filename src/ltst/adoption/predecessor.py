@@ -74,7 +74,7 @@ def _statements() -> Mapping[str, Sequence[tuple[str, str]]]:
     return found
 
 
-async def beside(database_url: str, own: str, old: str) -> str:
+async def create_beside(database_url: str, own: str, old: str) -> str:
     """Creates a schema for ltst beside the old tables; returns the connection string that uses it."""
     given = conninfo_to_dict(database_url)
     async with await psycopg.AsyncConnection.connect(database_url, autocommit=True) as connection:

@@ -92,7 +92,7 @@ class Column(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Legacy:
+class LegacyTable:
     """A table whose shape is recognised."""
 
     schema: str
@@ -160,7 +160,7 @@ def reasons(outcome: Adoption | Predecessor) -> str:
     return f"{counted}. The first of them are {', '.join(each.row for each in outcome.faults)}"
 
 
-async def look(connection: Connection, table: str) -> Legacy:
+async def describe(connection: Connection, table: str) -> LegacyTable:
     """Returns a description of the named table; raises an error that says why it cannot be adopted."""
     cursor = connection.cursor(row_factory=dict_row)
     found = await (await cursor.execute(STATEMENTS["find"], {"table": table})).fetchone()
@@ -171,7 +171,7 @@ async def look(connection: Connection, table: str) -> Legacy:
     _check(found)
     columns = await columns_of(connection, found["schema"], found["name"])
     shape, roles = _shape(f"{found['schema']}.{found['name']}", columns)
-    legacy = Legacy(found["schema"], found["name"], columns, shape, roles)
+    legacy = LegacyTable(found["schema"], found["name"], columns, shape, roles)
     _check_types(legacy)
     return legacy
 
@@ -204,7 +204,7 @@ def _check(found: Mapping[str, Any]) -> None:
             )
 
 
-def _check_types(legacy: Legacy) -> None:
+def _check_types(legacy: LegacyTable) -> None:
     for role, categories in WRITTEN.items():
         column = legacy.column(role)
         if column is not None and column.base not in KINDS and column.category not in categories:
@@ -222,16 +222,16 @@ def _shape(table: str, columns: Sequence[Column]) -> tuple[str, dict[str, str]]:
         raise Conflict(f"{table} has a column {HIDDEN}, which ltst needs for itself: rename it")
     if {"session_id", "role", "content"} <= by_name.keys():
         roles = {"session": "session_id", "role": "role", "content": "content"}
-        return "conversation", roles | _found(by_name)
+        return "conversation", roles | _optional_columns(by_name)
     if "session_id" in by_name and message is not None and message.base in (*JSON, *TEXTS):
-        roles = {"session": "session_id", "message": "message"} | _found(by_name)
+        roles = {"session": "session_id", "message": "message"} | _optional_columns(by_name)
         if "id" not in roles:
             raise Invalid(f"{table} has no id, by which LangChain orders messages: {ACCEPTED}")
         return "langchain", roles
     raise Invalid(f"{table} is not a chat table: it has {', '.join(by_name)}; {ACCEPTED}")
 
 
-def _found(by_name: Mapping[str, Column]) -> dict[str, str]:
+def _optional_columns(by_name: Mapping[str, Column]) -> dict[str, str]:
     """Returns the optional columns by role: id, user and time."""
     roles = {}
     key = next((each.name for each in by_name.values() if each.key), None)
@@ -254,7 +254,7 @@ def cast(expression: sql.Composable, column: Column, *, as_it_is: bool) -> sql.C
     return sql.SQL("({})::{}").format(expression, sql.SQL(type))
 
 
-def moment(legacy: Legacy, zone: str) -> sql.Composable:
+def moment(legacy: LegacyTable, zone: str) -> sql.Composable:
     """Returns the expression for when a row was written."""
     if "time" not in legacy.roles:
         return sql.SQL("NULL::timestamptz")
@@ -262,7 +262,7 @@ def moment(legacy: Legacy, zone: str) -> sql.Composable:
     return sql.SQL("{} AT TIME ZONE {}").format(named, zone) if legacy.zoneless else named
 
 
-def reading(legacy: Legacy, takeover: Takeover, adoption: str) -> sql.Composed:
+def reading(legacy: LegacyTable, takeover: Takeover, adoption: str) -> sql.Composed:
     """Returns the query that reads rows as messages, each with its position in its conversation or its fault."""
     langchain = legacy.shape == "langchain"
     id = legacy.id
@@ -294,7 +294,7 @@ def reading(legacy: Legacy, takeover: Takeover, adoption: str) -> sql.Composed:
     )
 
 
-def _old(legacy: Legacy, role: str) -> sql.Identifier:
+def _old(legacy: LegacyTable, role: str) -> sql.Identifier:
     return sql.Identifier("old", legacy.roles[role])
 
 
@@ -304,13 +304,13 @@ def _json(column: Column) -> sql.Composed:
     return sql.SQL("{}" if column.base == "jsonb" else "ltst_json({}::text)").format(named)
 
 
-def _message(legacy: Legacy) -> sql.Composed:
+def _message(legacy: LegacyTable) -> sql.Composed:
     column = legacy.column("message")
     assert column is not None, "it has the shape of LangChain's"
     return _json(column)
 
 
-def _broken(legacy: Legacy) -> sql.Composable:
+def _broken(legacy: LegacyTable) -> sql.Composable:
     """Returns the expression for the name of a column whose value cannot be stored as JSON."""
     message = legacy.roles.get("message")
     cases = [
@@ -323,7 +323,7 @@ def _broken(legacy: Legacy) -> sql.Composable:
     return sql.SQL("CASE {} END").format(sql.SQL(" ").join(cases)) if cases else sql.SQL("NULL::text")
 
 
-def _columns(legacy: Legacy) -> sql.Composable:
+def _columns(legacy: LegacyTable) -> sql.Composable:
     """Returns the expression for all other values of a row, without nulls."""
     if not legacy.extras:
         return sql.SQL("'{}'::jsonb")

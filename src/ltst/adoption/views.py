@@ -13,7 +13,7 @@ from typing import Any
 from psycopg import sql
 from psycopg.rows import dict_row
 
-from ltst.adoption.tables import HIDDEN, JSON, TEXTS, Column, Legacy, cast, columns_of
+from ltst.adoption.tables import HIDDEN, JSON, TEXTS, Column, LegacyTable, cast, columns_of
 from ltst.db.connections import Connection
 from ltst.db.queries import statements
 
@@ -24,12 +24,12 @@ PRIVILEGES = ("SELECT", "INSERT", "UPDATE", "DELETE")
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class AdoptedTable:
     """An adopted table: `table` is its old name, now the view's; `legacy` is the table, kept under a new name."""
 
     adoption: str
     table: str
-    legacy: Legacy
+    legacy: LegacyTable
     owner_id: str
     words: Mapping[str, str]
     zone: str
@@ -78,7 +78,7 @@ class Taken:
         ).format(self.adoption)
 
 
-def shown(taken: Taken) -> list[tuple[Column, sql.Composed]]:
+def view_columns(taken: AdoptedTable) -> list[tuple[Column, sql.Composed]]:
     """Return each column of the table with the SQL that computes it from ltst's rows."""
     same = {name for role, name in taken.legacy.roles.items() if role in AS_IT_IS}
     return [
@@ -86,7 +86,7 @@ def shown(taken: Taken) -> list[tuple[Column, sql.Composed]]:
     ]
 
 
-def _expression(taken: Taken, column: Column) -> sql.Composable:
+def _expression(taken: AdoptedTable, column: Column) -> sql.Composable:
     roles = {name: role for role, name in taken.legacy.roles.items()}
     match roles.get(column.name):
         case "id":
@@ -116,7 +116,7 @@ def _expression(taken: Taken, column: Column) -> sql.Composable:
     return sql.SQL(get).format(column.name)
 
 
-def _user(taken: Taken, column: Column) -> sql.Composable:
+def _user(taken: AdoptedTable, column: Column) -> sql.Composable:
     """Return the SQL for the user column; NULL for the default user where the column cannot hold its name."""
     if column.base in ("text", "varchar"):
         return sql.Identifier("a", "user_id")
@@ -125,17 +125,18 @@ def _user(taken: Taken, column: Column) -> sql.Composable:
     )
 
 
-def _role(taken: Taken, column: Column) -> sql.Composable:
+def _role(taken: AdoptedTable, column: Column) -> sql.Composable:
     """Return the SQL for the role column, in the program's own words; NULL for a role that its type does not have."""
     case = "WHEN {0} THEN {1}" if column.base in TEXTS else "WHEN {0} THEN CASE WHEN ltst_fits({1}, {2}) THEN {1} END"
     words = sql.SQL(" ").join(sql.SQL(case).format(*pair, column.type) for pair in taken.words.items())
     return sql.SQL("coalesce(a.shown ->> 'role', CASE m.role {} END)").format(words)
 
 
-async def show(connection: Connection, taken: Taken) -> None:
+async def show(connection: Connection, taken: AdoptedTable) -> None:
     """Create the view that replaces the table, with the table's defaults and privileges."""
     columns = [
-        sql.SQL("{} AS {}").format(expression, sql.Identifier(column.name)) for column, expression in shown(taken)
+        sql.SQL("{} AS {}").format(expression, sql.Identifier(column.name))
+        for column, expression in view_columns(taken)
     ]
     view = sql.SQL("CREATE VIEW {} WITH (security_barrier = true) AS SELECT {} FROM {}")
     await connection.execute(view.format(taken.view, sql.SQL(", ").join(columns), taken.rows))
@@ -152,7 +153,7 @@ async def show(connection: Connection, taken: Taken) -> None:
     await _grant(connection, taken)
 
 
-async def _grant(connection: Connection, taken: Taken) -> None:
+async def _grant(connection: Connection, taken: AdoptedTable) -> None:
     """Grant on the view what was granted on the table and its columns."""
     kept = taken.legacy.at(taken.legacy.name).as_string(connection)
     query = sql.SQL(STATEMENTS["grants"]).format(table=sql.Literal(kept))
@@ -170,7 +171,7 @@ async def _grant(connection: Connection, taken: Taken) -> None:
         await connection.execute(grant)
 
 
-async def contents(connection: Connection, taken: Taken) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+async def contents(connection: Connection, taken: AdoptedTable) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """Return count and hash of the original rows that ltst has taken over, then of the rows that the view shows."""
     values = sql.SQL(", ").join(_comparable(taken, each) for each in taken.visible if not each.left_behind)
     theirs = sql.SQL(
@@ -187,7 +188,7 @@ async def contents(connection: Connection, taken: Taken) -> tuple[tuple[Any, ...
     return (await connection.rows(kept))[0], (await connection.rows(view))[0]
 
 
-def _comparable(taken: Taken, column: Column) -> sql.Composed:
+def _comparable(taken: AdoptedTable, column: Column) -> sql.Composed:
     """Return the SQL that makes a value comparable: JSON by meaning, a missing user as the default user."""
     named = sql.Identifier("shown", column.name)
     if column.base in JSON:
@@ -199,14 +200,14 @@ def _comparable(taken: Taken, column: Column) -> sql.Composed:
     return sql.SQL("{}::text").format(named)
 
 
-async def taken_by(connection: Connection, table: str) -> Taken | None:
+async def taken_by(connection: Connection, table: str) -> AdoptedTable | None:
     """Return the adoption of the table with this name, or None."""
     cursor = connection.cursor(row_factory=dict_row)
     row = await (await cursor.execute(STATEMENTS["adopted"], {"table": table})).fetchone()
     return None if row is None else await _rebuilt(connection, row)
 
 
-async def all_taken(connection: Connection) -> list[Taken]:
+async def all_taken(connection: Connection) -> list[AdoptedTable]:
     """Return all adoptions whose original tables still exist."""
     if await connection.value("SELECT to_regclass('adopted_tables') IS NULL"):
         return []
@@ -215,10 +216,10 @@ async def all_taken(connection: Connection) -> list[Taken]:
     return [taken for row in rows if (taken := await _rebuilt(connection, row)).legacy.columns]
 
 
-async def _rebuilt(connection: Connection, row: Mapping[str, Any]) -> Taken:
+async def _rebuilt(connection: Connection, row: Mapping[str, Any]) -> AdoptedTable:
     columns = await columns_of(connection, row["schema_name"], row["kept_name"])
-    legacy = Legacy(row["schema_name"], row["kept_name"], columns, row["shape"], row["columns"])
-    return Taken(
+    legacy = LegacyTable(row["schema_name"], row["kept_name"], columns, row["shape"], row["columns"])
+    return AdoptedTable(
         str(row["adoption_id"]),
         row["table_name"],
         legacy,

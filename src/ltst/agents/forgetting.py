@@ -18,10 +18,10 @@ from ltst.agents.passages import Question, answering, covered, rarity
 from ltst.agents.wording import Reply
 from ltst.errors import NotFound
 from ltst.handles import viewing
-from ltst.handles.forgetting import Value, drop, repeating, saying, told_in
+from ltst.handles.forgetting import FactValue, drop, repeating, saying, told_in
 from ltst.memory import AsyncUser
 from ltst.records import ME, ConversationMessage, Fact, Hit
-from ltst.rooms.claims import Heard
+from ltst.rooms.claims import StoredClaim
 from ltst.support.terms import terms
 from ltst.support.timeline import same
 
@@ -89,7 +89,7 @@ async def _pointed_at(user: AsyncUser, message: ConversationMessage) -> Reply:
         return Reply(ALL)
     ids = {str(memory["id"]) for each in replies for memory in each.metadata.get("memories") or ()}
     facts = [each for each in await viewing.changes(user._desk, limit=KNOWN) if each.fact_id in ids]
-    found = [each for each in (await viewing.said(user._desk, ids)).values() if each.role == "human"]
+    found = [each for each in (await viewing.messages_by_id(user._desk, ids)).values() if each.role == "human"]
     going = await _going(user, facts, (), [str(each.message_id) for each in found])
     return await _offering(user, "", going) if going.memories else Reply(UNNAMED)
 
@@ -114,7 +114,7 @@ async def offered(user: AsyncUser, message: ConversationMessage) -> Conversation
 async def carry_out(user: AsyncUser, offer: ConversationMessage) -> Reply:
     """Forgets what a reply offered, and the replies (also this one) and requests that repeat it."""
     wanted: Mapping[str, Any] = offer.metadata[OFFERED]
-    values = [Value(*map(str, each)) for each in wanted["facts"]]
+    values = [FactValue(*map(str, each)) for each in wanted["facts"]]
     messages, entries = [*map(str, wanted["messages"])], [*map(str, wanted["entries"])]
     # Read first, because replies are found by the messages that they answer.
     replies = await repeating(user._desk, values, [*messages, *entries], [*map(str, wanted["quotes"])])
@@ -216,8 +216,8 @@ async def _going(user: AsyncUser, facts: Sequence[Fact], hits: Sequence[Hit], al
     )
 
 
-def _value(fact: Fact) -> Value:
-    return Value(fact.key, fact.about, fact.value)
+def _value(fact: Fact) -> FactValue:
+    return FactValue(fact.key, fact.about, fact.value)
 
 
 async def _offering(user: AsyncUser, topic: str, going: Going) -> Reply:
@@ -241,12 +241,12 @@ async def _offering(user: AsyncUser, topic: str, going: Going) -> Reply:
     return Reply(wording.offer(listed, going.left), going.memories, {OFFERED: wanted})
 
 
-def _is_among(claim: Heard, facts: Sequence[Fact]) -> bool:
+def _is_among(claim: StoredClaim, facts: Sequence[Fact]) -> bool:
     own = [each for each in facts if claim.noun == "fact" and each.about == ME and each.key == claim.claim_key]
     return any(same(each.value, claim.claim_value) for each in own)
 
 
-def _with_it(message: ConversationMessage, passage: str, also: Sequence[Heard]) -> str:
+def _with_it(message: ConversationMessage, passage: str, also: Sequence[StoredClaim]) -> str:
     """Returns a note on what else disappears with a message of which only a passage is shown."""
     notes = [] if passage == " ".join(message.content.split()) else ["with the rest of that message"]
     lines = dict.fromkeys(wording.quotable(_line(each)) for each in also)
@@ -254,6 +254,6 @@ def _with_it(message: ConversationMessage, passage: str, also: Sequence[Heard]) 
     return f" ({', '.join(notes)})" if notes else ""
 
 
-def _line(claim: Heard) -> str:
+def _line(claim: StoredClaim) -> str:
     told = claim.claim_value
     return told if claim.noun == "instruction" else f"{wording.spoken(claim.claim_key)}: {told}"

@@ -67,7 +67,7 @@ async def as_said(user: AsyncUser, facts: Sequence[Fact]) -> list[Fact]:
 
     Those of whose beginning only the year was said are marked: they are stored as if they began on 1 January.
     """
-    messages = await viewing.said(user._desk, [each.source_message_id for each in facts])
+    messages = await viewing.messages_by_id(user._desk, [each.source_message_id for each in facts])
     said = {each.fact_id: messages.get(each.source_message_id or "") for each in facts}
     labels = [*dict.fromkeys(each.label for each in facts)]
 

@@ -26,7 +26,7 @@ from ltst.agents.passages import Question, answering, sentences, words
 from ltst.agents.people import introduced, is_meant, is_of_somebody, is_of_user, speaks_on
 from ltst.agents.wording import KNOWN, NOTED, NOTHING, UNANSWERED, Reply
 from ltst.handles import viewing
-from ltst.handles.forgetting import Value, saying, told_in
+from ltst.handles.forgetting import FactValue, saying, told_in
 from ltst.memory import AsyncUser
 from ltst.records import ME, ConversationMessage, Fact, Hit
 from ltst.support.questions import is_marked
@@ -259,8 +259,8 @@ async def _correction(user: AsyncUser, question: Question, each: Evidence) -> Ev
 async def _beside(user: AsyncUser, question: Question, facts: Sequence[Fact], chosen: list[Evidence]) -> list[Evidence]:
     """Returns what to quote beside a single-valued fact: the message it was learned from, and what was said since."""
     if facts and all(map(wording.is_over, facts)):
-        ids = [each for fact in facts for each in await saying(user._desk, Value(fact.key, fact.about, fact.value))]
-        messages = [each for each in (await viewing.said(user._desk, ids)).values() if each.role == "human"]
+        ids = [each for fact in facts for each in await saying(user._desk, FactValue(fact.key, fact.about, fact.value))]
+        messages = [each for each in (await viewing.messages_by_id(user._desk, ids)).values() if each.role == "human"]
         last = max(messages, key=lambda each: each.timestamp or facts[0].valid_from, default=None)
         return [resting_on(question, last)] if last else chosen
     if len(facts) != 1 or not facts[0].single_valued:

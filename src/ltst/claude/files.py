@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Coroutine, Iterator
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec
 
 from ltst import adapters
+from ltst.adapters import Ask
 from ltst.errors import Conflict, Invalid
 from ltst.memory import AsyncUser
 from ltst.records import Item
@@ -14,6 +16,8 @@ from ltst.sync import User
 
 with adapters.needed("anthropic", "claude"):
     from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError
+
+P = ParamSpec("P")
 
 ROOT = "/memories"
 NAMESPACE = ("claude", "memories")
@@ -25,7 +29,7 @@ AROUND = 2
 class Files:
     """The files of one memory, and the replies to Claude in the tool's own wording."""
 
-    def __init__(self, user: AsyncUser | User, namespace: tuple[str, ...], ask: Callable[..., Any]) -> None:
+    def __init__(self, user: AsyncUser | User, namespace: tuple[str, ...], ask: Ask) -> None:
         adapters.check_user(user)
         self._items = user.items
         self._namespace = namespace
@@ -153,6 +157,16 @@ class Files:
             yield {"do": "delete", **place, "key": item.key, "revision": item.revision}
 
 
+def _sync(verb: Callable[Concatenate[Files, P], Coroutine[Any, Any, str]]) -> Callable[..., str]:
+    """Returns the method of the sync tool that does what a verb of its files does."""
+
+    @wraps(verb)
+    def method(self: LtstMemoryTool, *command: P.args, **named: P.kwargs) -> str:
+        return adapters.finished(verb(self._files, *command, **named))
+
+    return method
+
+
 class LtstMemoryTool(BetaAbstractMemoryTool):
     """Claude's memory tool for a user of `Memory`; pass it to `client.beta.messages.tool_runner` among the tools."""
 
@@ -161,33 +175,13 @@ class LtstMemoryTool(BetaAbstractMemoryTool):
         super().__init__(**options)
         self._files = Files(user, namespace, adapters.called)
 
-    def view(self, command: Any) -> str:
-        """Returns the numbered lines of a file, or the contents of a directory."""
-        return adapters.finished(self._files.view(command))
-
-    def create(self, command: Any) -> str:
-        """Creates a file that does not exist yet."""
-        return adapters.finished(self._files.create(command))
-
-    def str_replace(self, command: Any) -> str:
-        """Replaces a text that occurs exactly once in a file."""
-        return adapters.finished(self._files.str_replace(command))
-
-    def insert(self, command: Any) -> str:
-        """Inserts lines into a file after a given line."""
-        return adapters.finished(self._files.insert(command))
-
-    def delete(self, command: Any) -> str:
-        """Removes a file, or a directory with everything in it."""
-        return adapters.finished(self._files.delete(command))
-
-    def rename(self, command: Any) -> str:
-        """Moves a file, or a directory with everything in it, to a path that does not exist yet."""
-        return adapters.finished(self._files.rename(command))
-
-    def clear_all_memory(self) -> str:
-        """Removes all files."""
-        return adapters.finished(self._files.clear_all_memory())
+    view = _sync(Files.view)
+    create = _sync(Files.create)
+    str_replace = _sync(Files.str_replace)
+    insert = _sync(Files.insert)
+    delete = _sync(Files.delete)
+    rename = _sync(Files.rename)
+    clear_all_memory = _sync(Files.clear_all_memory)
 
 
 class AsyncLtstMemoryTool(Files, BetaAsyncAbstractMemoryTool):

@@ -23,6 +23,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import Conninfo
 
 from ltst.db import access, epochs, migrate, places
+from ltst.db.blueprint import blueprint
 from ltst.db.connections import Connection
 from ltst.db.embedded import binaries
 from ltst.db.pool import Database
@@ -30,7 +31,11 @@ from ltst.db.queries import statements
 from ltst.errors import Conflict, DatabaseUnavailable, Invalid, NotFound
 from ltst.support import durable
 
-EVERY_NODE = "back up every node, at a moment that citus_create_restore_point names; see docs/scaling.md"
+NOT_HERE = "restore into a database that is not, and run `ltst db distribute` there; see docs/scaling.md"
+MUST_INHERIT = (
+    "a distributed database is backed up by a role that sees the rows of everybody: on every node, run "
+    "GRANT ltst_keeper TO {role} WITH INHERIT TRUE"
+)
 MIGRATIONS = "ltst_migrations"
 # Tables that fill up by themselves; a database with rows in no other tables counts as empty.
 BYCATCH = (
@@ -88,9 +93,10 @@ async def backup(database: Database, file: Path, *, overwrite: bool = False) -> 
     _check_place(file, overwrite)
     await _refuse_unknown(database)
     async with database.owner() as connection:
-        await places.refuse_distributed(connection, EVERY_NODE)
         chosen = await _choose(connection)
-    return await asyncio.to_thread(_dump, _reach(database.conninfo), file, chosen)
+        distributed = await places.is_distributed(connection)
+    address = _at_one_moment(database.conninfo) if distributed else database.conninfo
+    return await asyncio.to_thread(_dump, _reach(address), file, chosen)
 
 
 async def restore(database: Database, file: Path, *, replace: bool = False) -> list[migrate.MigrationStatus]:
@@ -101,7 +107,7 @@ async def restore(database: Database, file: Path, *, replace: bool = False) -> l
     if target.occupied and not replace and await _has_memories(database):
         raise Conflict("this database holds memories: restore into an empty one, or replace them with --force")
     async with database.owner() as connection:
-        await places.refuse_distributed(connection, EVERY_NODE)
+        await places.refuse_distributed(connection, NOT_HERE)
         replaced = await epochs.known(connection)
     closing = _closing(contents, replaced)
     await asyncio.to_thread(_load, _reach(database.conninfo), file, contents, target, closing)
@@ -117,6 +123,12 @@ def _parsed(conninfo: str) -> dict[str, str]:
         raise Invalid(
             "the database URL is not understood: write it as postgresql://user:password@host:5432/database"
         ) from None
+
+
+def _at_one_moment(conninfo: str) -> str:
+    """Returns the address with one connection to each node, so that all of a node is read as it was at one moment."""
+    options = _parsed(conninfo).get("options", "")
+    return make_conninfo(conninfo, options=f"{options} -c citus.max_adaptive_executor_pool_size=1".strip())
 
 
 def _reach(conninfo: str) -> _Reach:
@@ -153,7 +165,10 @@ async def _refuse_unknown(database: Database) -> None:
 
 
 async def _choose(connection: Connection) -> list[str]:
-    """Returns pg_dump's options that select ltst's tables, and the role that can read all rows."""
+    """Returns pg_dump's options that select ltst's tables, and the role that can read all rows.
+
+    Citus connects to the nodes as whoever asks, and the keeper cannot log in.
+    """
     ((schema, exempt, inherits),) = await connection.rows(STATEMENTS["reader"])
     if schema is None:
         raise NotFound("this database holds nothing of ltst: there is nothing to back up")
@@ -163,6 +178,8 @@ async def _choose(connection: Connection) -> list[str]:
     chosen += [f"--exclude-table={_pattern(str(schema), str(name))}" for (name,) in strangers]
     if exempt:
         return chosen
+    if not inherits and await places.is_distributed(connection):
+        raise Conflict(MUST_INHERIT.format(role=await connection.value("SELECT quote_ident(current_user)")))
     return [*chosen, "--enable-row-security", *([] if inherits else ["--role=ltst_keeper"])]
 
 
@@ -324,6 +341,7 @@ def _closing(contents: _Contents, replaced: list[epochs.Epoch]) -> str:
     require = access.REQUIRE if access.TABLE in contents.tables else access.REQUIRE_LATER
     return STATEMENTS["finish"].format(
         newest=newest,
+        whole=STATEMENTS["make_whole"].format(trigger=blueprint().triggers[places.FOR_ADOPTED].statement.rstrip(";")),
         epochs=begun,
         require=STATEMENTS["ask_for_keys"].format(require=require),
         analyse="\n".join(f"ANALYZE {name};" for name in contents.tables),

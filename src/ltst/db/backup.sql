@@ -54,6 +54,38 @@ SET LOCAL ROLE ltst_keeper;
 RESET ROLE;
 \endif
 
+-- What a distributed database lacks: references that Citus refuses, the trigger of adopted tables, and numbers above
+-- those that its nodes have given. Of a single server, all of it is there.
+-- name: make_whole
+DO $$
+DECLARE
+    wanted CONSTANT TEXT[][] := ARRAY[
+        ['conversation_messages', 'parent_message_id', 'SET NULL (parent_message_id)'],
+        ['user_facts', 'source_message_id', 'SET NULL (source_message_id)'],
+        ['adopted_messages', 'message_id', 'CASCADE']];
+    reference TEXT[];
+    given RECORD;
+BEGIN
+    FOREACH reference SLICE 1 IN ARRAY wanted LOOP
+        CONTINUE WHEN to_regclass(reference[1]) IS NULL OR EXISTS (
+            SELECT FROM pg_constraint JOIN pg_attribute ON attrelid = conrelid AND attnum = ANY(conkey)
+            WHERE contype = 'f' AND conrelid = to_regclass(reference[1]) AND attname = reference[2]);
+        EXECUTE format('ALTER TABLE %I ADD FOREIGN KEY (user_id, %I) REFERENCES conversation_messages ON DELETE %s',
+                       reference[1], reference[2], reference[3]);
+    END LOOP;
+    IF to_regprocedure('ltst_forget_kept_words()') IS NOT NULL
+       AND NOT EXISTS (SELECT FROM pg_trigger WHERE tgname = 'forget_kept_words_trigger') THEN
+        {trigger};
+    END IF;
+    IF to_regclass('ledger_positions') IS NOT NULL THEN
+        SET LOCAL ROLE ltst_keeper;
+        SELECT coalesce(max(position), 0) AS position, coalesce(max(event_id), 0) AS event INTO given FROM event_ledger;
+        RESET ROLE;
+        PERFORM setval('ledger_positions', greatest(given.position, nextval('ledger_positions'))),
+                setval('event_ledger_event_id_seq', greatest(given.event, nextval('event_ledger_event_id_seq')));
+    END IF;
+END $$;
+
 -- name: finish
 RESET ALL;
 DO $$ BEGIN
@@ -61,6 +93,7 @@ DO $$ BEGIN
         RAISE EXCEPTION 'a newer ltst made this backup: install that one';
     END IF;
 END $$;
+{whole}
 {epochs}
 {require}
 {analyse}

@@ -18,7 +18,7 @@ import selectors
 import socket
 import struct
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
@@ -34,7 +34,7 @@ from psycopg.types.string import TextLoader
 
 from ltst.errors import DatabaseUnavailable, Invalid
 from ltst.support.logs import LOGGER
-from ltst.support.place import FORKED, Place, background, beside
+from ltst.support.place import FORKED, Origin, background, in_thread
 
 R = TypeVar("R")
 Values = Sequence[Any] | Mapping[str, Any] | None
@@ -271,7 +271,9 @@ class ConnectionPool:
         self.read_only = False
         """Whether the last server reached is a standby."""
         self._lost_at: float | None = None
-        self.place = Place()
+        self.ask_where: Callable[[], Awaitable[None]] | None = None
+        """Asked while the server cannot be reached; it may give another address."""
+        self.place = Origin()
         self.statement_timeout = statement_timeout
         self._size = size
         self._timeout = timeout
@@ -410,10 +412,12 @@ class ConnectionPool:
     async def _may_come_back(self, problem: psycopg.OperationalError) -> bool:
         if self._revive is not None:
             LOGGER.warning("the server cannot be reached; reviving it", extra={"reason": str(problem)})
-            await beside(self._revive)
+            await in_thread(self._revive)
         elif not self._met and "starting up" not in str(problem):
             return False
         await asyncio.sleep(0.1)
+        if self.ask_where is not None:
+            await self.ask_where()
         return True
 
 

@@ -35,6 +35,7 @@ from ltst.db.pool import (
     Work,
 )
 from ltst.errors import LtstError
+from ltst.support.logs import LOGGER
 
 R = TypeVar("R")
 
@@ -43,6 +44,8 @@ ENTER_ONLY = b"SELECT ltst_enter_place(%s)"
 MOVED, UNMADE = "LT001", "LT002"
 # How long to wait before asking again where a place is that has just been moved.
 PAUSE = 0.05
+# How long to wait before asking again where a node is that cannot be reached.
+PAUSE_OF_LOST = 0.5
 
 
 class PlaceDatabase(Database):
@@ -109,7 +112,8 @@ class Distributed(Database):
     def __init__(self, coordinator: Database, found: Sequence[Place]) -> None:
         """Use the coordinator's connections, and others to each node on demand."""
         super().__init__(coordinator.pool)
-        self._pools: dict[tuple[str, int], ConnectionPool] = {}
+        self._pools: dict[int, ConnectionPool] = {}
+        self._asked_at = 0.0
         self._lows = [place.low for place in found]
         self._parts = tuple(PlaceDatabase(self, place) for place in found)
         self.places = self._parts
@@ -120,12 +124,13 @@ class Distributed(Database):
             await pool.close()
 
     def pool_of(self, place: Place) -> ConnectionPool:
-        """Return the connections to the node of a place."""
-        address = place.host, place.port
-        if address not in self._pools:
-            conninfo = make_conninfo(self.conninfo, host=place.host, port=place.port)
-            self._pools[address] = self.pool.alike(conninfo)
-        return self._pools[address]
+        """Return the connections to the node of a place, which go to its address as it is now."""
+        address = make_conninfo(self.conninfo, host=place.host, port=place.port)
+        if place.node not in self._pools:
+            self._pools[place.node] = self.pool.alike(address)
+            self._pools[place.node].ask_where = self._look_for_lost
+        self._pools[place.node].conninfo = address
+        return self._pools[place.node]
 
     def at(self, user_id: str) -> Database:
         """Return the place of a user."""
@@ -134,7 +139,22 @@ class Distributed(Database):
     async def look_again(self) -> None:
         """Ask the coordinator where the places are."""
         async with self.owner() as connection:
-            found = {place.shard: place for place in await places.known(connection)}
+            self._move(await places.known(connection))
+
+    async def _look_for_lost(self) -> None:
+        """Ask where the nodes are: another server may have taken the place of one that cannot be reached."""
+        if time.monotonic() < self._asked_at + PAUSE_OF_LOST:
+            return
+        self._asked_at = time.monotonic()
+        try:
+            # Without waiting for the coordinator: the node may come back before it does.
+            async with await self.connect() as connection:
+                self._move(await places.known(connection))
+        except psycopg.OperationalError as problem:
+            LOGGER.warning("the coordinator cannot tell where a lost node is", extra={"reason": str(problem)})
+
+    def _move(self, known: Sequence[Place]) -> None:
+        found = {place.shard: place for place in known}
         for each in self._parts:
             if each.spot.shard in found and found[each.spot.shard] != each.spot:
                 each.move(found[each.spot.shard])

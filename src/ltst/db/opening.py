@@ -7,7 +7,7 @@ from ltst.db.embedded import EmbeddedServer
 from ltst.db.pool import Database
 from ltst.db.standby import Standby
 from ltst.settings import Settings
-from ltst.support.place import beside
+from ltst.support.place import in_thread
 
 
 class Connected:
@@ -26,7 +26,7 @@ class Connected:
     async def __aenter__(self) -> Database:
         """Starts or joins the server and returns the database."""
         if self._settings.database_url is None:
-            self._server = await beside(EmbeddedServer.acquire, self._settings.home)
+            self._server = await in_thread(EmbeddedServer.acquire, self._settings.home)
         self._database = Database(self._pool(), self._server.data_dir if self._server else None)
         if self._settings.read_database_url is not None:
             self.standby = Standby(self._read_pool(self._settings.read_database_url), self._database)
@@ -40,7 +40,7 @@ class Connected:
             await self._database.close()
         finally:
             if self._server is not None:
-                await beside(self._server.release)
+                await in_thread(self._server.release)
 
     def _read_pool(self, url: str) -> ConnectionPool:
         settings = self._settings

@@ -24,10 +24,11 @@ BLOCK = 12
 
 
 class Place(NamedTuple):
-    """A part of the memory: its name, the lowest hash of a user in it, and the node that holds it."""
+    """A part of the memory: its name, the lowest hash of a user in it, and the node that holds it, with its address."""
 
     shard: int
     low: int
+    node: int
     host: str
     port: int
 

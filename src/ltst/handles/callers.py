@@ -61,7 +61,7 @@ class Caller:
         return replace(self, user_id=named)
 
 
-class Reception:
+class CallerCheck:
     """Identifies callers."""
 
     def __init__(self, keys: AsyncKeys, settings: Settings, *, loopback: bool) -> None:

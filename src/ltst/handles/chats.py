@@ -146,7 +146,8 @@ class AsyncChat:
         """Return the messages from the beginning on, page by page."""
         most, passed = validate.limit(limit), validate.offset(offset)
         async with self._desk.reading("messages.list", self._session_id) as calls:
-            return await message_room.list_all(calls, self._session_id, limit=most, offset=passed)
+            page = {"session_id": self._session_id, "limit": most, "offset": passed}
+            return await calls.rows("messages.list", ConversationMessage, **page)
 
     async def fork(
         self,
@@ -217,7 +218,7 @@ class AsyncChat:
         noted = None if metadata is None else self._desk.metadata(metadata)
         async with self._changing("replace", message_id) as (tx, message):
             changed = await message_room.replace(tx, message, words, noted)
-            await self._desk.tell(tx, "change", "message", str(message.message_id), _place(message))
+            await self._desk.tell(tx, "change", "message", str(message.message_id), _ledger_position(message))
         return changed
 
     async def remove(self, message_id: MessageId) -> None:
@@ -228,7 +229,7 @@ class AsyncChat:
         """
         async with self._changing("remove", message_id) as (tx, message):
             await message_room.remove(tx, message)
-            await self._desk.tell(tx, "delete", "message", str(message.message_id), _place(message))
+            await self._desk.tell(tx, "delete", "message", str(message.message_id), _ledger_position(message))
 
     async def keyed(self, key: str) -> ConversationMessage | None:
         """Return the message of this conversation that was added under a key, or None."""
@@ -337,13 +338,14 @@ class AsyncChat:
             source, session_id=fork_id, status="active", context_summary=summary, created_at=None, last_activity=None
         )
         await sessions.put(tx, copy, metadata=json.dumps(dict(source.metadata)), now=now())
-        copied = await message_room.fork(tx, source.session_id, fork_id, at or validate.LARGEST_INTEGER)
-        await tx.run("contexts.fork", session_id=source.session_id, fork_id=fork_id)
+        both = {"session_id": source.session_id, "fork_id": fork_id}
+        copied = await tx.run("messages.fork", **both, at=at or validate.LARGEST_INTEGER)
+        await tx.run("contexts.fork", **both)
         await relationships.fork_many(tx, [(source.session_id, fork_id)])
         await self._desk.tell(tx, "fork", "session", fork_id, {"from": source.session_id, "count": copied})
 
 
-def _place(message: ConversationMessage) -> dict[str, object]:
+def _ledger_position(message: ConversationMessage) -> dict[str, object]:
     """Returns the position of a message for the ledger, never its content."""
     return {"session_id": message.session_id, "message_index": message.message_index}
 

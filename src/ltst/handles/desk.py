@@ -292,7 +292,8 @@ class Desk:
 
     async def own_cipher(self, tx: Transaction) -> Cipher:
         """Returns the user's cipher for encrypting; creates the data key when it is first needed."""
-        key = await preferences.hold_key(tx)
+        # Locked, so that it cannot be erased while something is encrypted with it.
+        key = await tx.row("preferences.hold_key", WrappedKey)
         return self._cipher(key or await preferences.add_key(tx, self.core.keys.new_user_key(self.user_id)))
 
     async def reading_cipher(self, calls: Executor) -> Cipher:

@@ -31,7 +31,7 @@ MediaType = Annotated[str | None, Choices(MEDIA_TYPES), "How it is written; plai
 DocumentId = Annotated[Identifier, "The id of the document."]
 
 
-class Given(NamedTuple):
+class DocumentDetails(NamedTuple):
     """What the caller says about a document besides its text; None if not given."""
 
     title: str | None
@@ -61,7 +61,7 @@ class AsyncDocuments(Handle):
         """
         validate.function(progress, "progress")
         found = await _source(text_or_path, media_type)
-        given = Given(
+        given = DocumentDetails(
             validate.optional_text(title or None, "title", 500),
             validate.optional_text(uri or found.uri, "uri", 4096),
             None if metadata is None else self._desk.metadata(metadata),
@@ -92,14 +92,14 @@ class AsyncDocuments(Handle):
                 await self._desk.tell(tx, "forget", "document", document_id)
         return gone
 
-    async def _known(self, found: DocumentSource, given: Given) -> Document | None:
+    async def _known(self, found: DocumentSource, given: DocumentDetails) -> Document | None:
         """Returns the document that was read from the same bytes before, so that they need not be read again."""
         if found.source_hash is None:
             return None
         async with self._desk.reading("documents.known") as calls:
             return await documents.by_source(calls, found.source_hash, given.uri)
 
-    async def _read_all(self, found: DocumentSource, given: Given) -> NewDocument:
+    async def _read_all(self, found: DocumentSource, given: DocumentDetails) -> NewDocument:
         """Reads a source in another process, because an untrusted file may take any amount of time and memory."""
         chunks: builtins.list[Chunk] = []
         about = SourceDetails()
@@ -140,7 +140,7 @@ class AsyncDocuments(Handle):
         except Crashed as problem:
             raise Invalid(f"{name} cannot be read: {problem}") from None
 
-    async def _keep(self, new: NewDocument, given: Given) -> Document:
+    async def _keep(self, new: NewDocument, given: DocumentDetails) -> Document:
         async with self._desk.writing("documents.add") as tx:
             await tx.run("documents.hold")  # lets only one document be added at a time
             same = await tx.row("documents.by_hash", Document, content_hash=new.content_hash, uri=new.uri)

@@ -59,7 +59,7 @@ class AsyncEntries(Handle):
             return Imported()
         async with self._desk.writing("entries.add_many") as tx:
             added = await entries.add_many(tx, new)
-            told = [events.Told("add", "entry", str(entry_id), {}) for entry_id in added]
+            told = [events.NewEvent("add", "entry", str(entry_id), {}) for entry_id in added]
             await events.add_many(tx, self._desk.settings.actor, told)
             tx.seen = len(added)
         return Imported(entries=len(added), known=len(new) - len(added))

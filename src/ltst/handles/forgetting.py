@@ -9,12 +9,12 @@ from ltst.handles.desk import Desk
 from ltst.learn.weigh import fold_fact
 from ltst.records import ME, ConversationMessage
 from ltst.rooms import claims, facts, messages
-from ltst.rooms.claims import Heard
+from ltst.rooms.claims import StoredClaim
 from ltst.support.timeline import same
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class FactValue:
     """One value of a person's key, whenever it was valid."""
 
     key: str
@@ -22,7 +22,7 @@ class Value:
     value: str
 
 
-async def saying(desk: Desk, wanted: Value) -> list[str]:
+async def saying(desk: Desk, wanted: FactValue) -> list[str]:
     """Returns the ids of all messages that state a value."""
     async with desk.reading("facts.saying") as calls:
         # Claims only concern the user.
@@ -33,14 +33,14 @@ async def saying(desk: Desk, wanted: Value) -> list[str]:
     return [*dict.fromkeys(said)]
 
 
-async def told_in(desk: Desk, message_ids: Iterable[str]) -> list[Heard]:
+async def told_in(desk: Desk, message_ids: Iterable[str]) -> list[StoredClaim]:
     """Returns the claims that some messages make about the user, whether rules or a model found them."""
     async with desk.reading("claims.told_in") as calls:
-        return await calls.rows("claims.told_in", Heard, message_ids=[*message_ids])
+        return await calls.rows("claims.told_in", StoredClaim, message_ids=[*message_ids])
 
 
 async def repeating(
-    desk: Desk, values: Sequence[Value], ids: Sequence[str], quotes: Sequence[str]
+    desk: Desk, values: Sequence[FactValue], ids: Sequence[str], quotes: Sequence[str]
 ) -> list[ConversationMessage]:
     """Returns the replies that repeat what is to be forgotten.
 
@@ -60,7 +60,7 @@ async def repeating(
         )
 
 
-async def drop(desk: Desk, wanted: Value) -> None:
+async def drop(desk: Desk, wanted: FactValue) -> None:
     """Removes one value of a key; the others stay, and the previous one becomes valid again."""
     async with desk.writing("facts.drop") as tx:
         gone = await facts.drop(tx, wanted.key, wanted.about, wanted.value)

@@ -17,7 +17,7 @@ LOW_DISK_BYTES = 1024**3
 REPAIR = "run: ltst db repair"
 
 
-async def look(core: Core) -> Health:
+async def check_all(core: Core) -> Health:
     """Runs all checks and returns their results."""
     tables, found, keeper = migrate.names_of("TABLE"), await repair.compare(core.database), core.database.keeper()
     done = await _derived_work(keeper), await _master_key(keeper, core.keys)

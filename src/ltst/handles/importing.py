@@ -14,7 +14,7 @@ from ltst.errors import Invalid, LtstError, shown
 from ltst.handles.desk import Desk
 from ltst.records import ConversationMessage, Imported, ImportedConversation, ImportedMessage
 from ltst.rooms import events, messages, relationships, sessions
-from ltst.rooms.messages import Held, completed
+from ltst.rooms.messages import StoredKeys, completed
 from ltst.support import validate
 from ltst.support.branches import Branch, Tree, refuse_copies
 from ltst.support.logs import LOGGER
@@ -39,7 +39,7 @@ class Plan:
     """What to write: the branches of conversations, what their sessions hold, and the sessions that are new."""
 
     branches: list[tuple[CheckedConversation, Branch]] = field(default_factory=list)
-    held: dict[str, Held] = field(default_factory=dict)
+    held: dict[str, StoredKeys] = field(default_factory=dict)
     created: set[str] = field(default_factory=set)
 
 
@@ -47,7 +47,7 @@ async def add_all(desk: Desk, conversations: Iterable[ImportedConversation]) -> 
     """Stores conversations, all of them or none, leaving alone what is already stored."""
     if not isinstance(conversations, Iterable):
         raise Invalid("conversations must be a list of ImportedConversation")
-    checked = [_named(desk, position, each) for position, each in enumerate(conversations, start=1)]
+    checked = [_check_conversation(desk, position, each) for position, each in enumerate(conversations, start=1)]
     refuse_copies(sum(each.tree.copies for each in checked))
     total = Imported()
     if not checked:
@@ -100,20 +100,20 @@ async def _planned(tx: Transaction, given: Sequence[CheckedConversation]) -> Pla
 async def _create(tx: Transaction, plan: Plan) -> set[str]:
     """Creates missing sessions; returns the ids of those that another process created first."""
     missing = {
-        branch.session_id: sessions.Opened(branch.session_id, each.given.name, each.metadata, each.began)
+        branch.session_id: sessions.NewSession(branch.session_id, each.given.name, each.metadata, each.began)
         for each, branch in plan.branches
         if branch.session_id not in plan.held
     }
     opened = await sessions.open_many(tx, missing.values())
     plan.created |= opened
-    plan.held |= {session_id: Held(0, {}) for session_id in opened}
+    plan.held |= {session_id: StoredKeys(0, {}) for session_id in opened}
     return missing.keys() - opened
 
 
 async def _carried_out(desk: Desk, tx: Transaction, plan: Plan) -> Imported:
     """Writes what is new in each branch and records it in the ledger."""
     fresh: list[ConversationMessage] = []
-    entries: list[events.Told] = []
+    entries: list[events.NewEvent] = []
     known = differing = 0
     for each, branch in plan.branches:
         held = plan.held[branch.session_id]
@@ -134,23 +134,23 @@ async def _carried_out(desk: Desk, tx: Transaction, plan: Plan) -> Imported:
     return Imported(len(plan.created) - len(forks), len(forks), len(fresh), known=known, differing=differing)
 
 
-def _differs(given: ConversationMessage, held: Held) -> bool:
+def _differs(given: ConversationMessage, held: StoredKeys) -> bool:
     return held.keys[str(given.message_key)] != (given.role, sha256(given.content))
 
 
-def _ledger_entries(branch: Branch, new: Sequence[ConversationMessage], created: bool) -> Iterator[events.Told]:
+def _ledger_entries(branch: Branch, new: Sequence[ConversationMessage], created: bool) -> Iterator[events.NewEvent]:
     """Yields the events for a branch, the same as if its session had been written or forked by hand."""
     if created and branch.origin is not None:
-        yield events.Told("fork", "session", branch.session_id, {"from": branch.origin, "count": len(new)})
+        yield events.NewEvent("fork", "session", branch.session_id, {"from": branch.origin, "count": len(new)})
         return
     if created:
-        yield events.Told("add", "session", branch.session_id, {})
+        yield events.NewEvent("add", "session", branch.session_id, {})
     if new:
         details = {"session_id": branch.session_id, "count": len(new)}
-        yield events.Told("add", "message", str(new[0].message_id), details)
+        yield events.NewEvent("add", "message", str(new[0].message_id), details)
 
 
-def _named(desk: Desk, position: int, conversation: ImportedConversation) -> CheckedConversation:
+def _check_conversation(desk: Desk, position: int, conversation: ImportedConversation) -> CheckedConversation:
     if not isinstance(conversation, ImportedConversation):
         raise Invalid(f"conversation {position} must be an ImportedConversation, not {type(conversation).__name__}")
     try:

@@ -79,7 +79,7 @@ class AsyncItems(Handle):
     ) -> Item:
         """Keep a value under its namespace and key, in place of the one before; returns it with its revision."""
         given = items.Put(
-            **_named(namespace, key, revision),
+            **_checked_name(namespace, key, revision),
             value=lossless.stored(value, "value", self._desk.settings.max_content_bytes),
             content=_searched(value, fields),
             vectors=None if vectors is None else _vectors(vectors),
@@ -89,12 +89,12 @@ class AsyncItems(Handle):
 
     async def get(self, namespace: Namespace, key: ItemKey, *, refresh: Refresh = False) -> Item | None:
         """Return an item, or None if there is none or it has expired."""
-        wanted = items.Get(**_named(namespace, key, None), refresh=validate.flag(refresh, "refresh"))
+        wanted = items.Get(**_checked_name(namespace, key, None), refresh=validate.flag(refresh, "refresh"))
         return await self._done("items.get", wanted)  # type: ignore[no-any-return]
 
     async def delete(self, namespace: Namespace, key: ItemKey, *, revision: Expected = None) -> bool:
         """Remove an item; return whether there was one."""
-        return await self._done("items.delete", items.Delete(**_named(namespace, key, revision))) is not None
+        return await self._done("items.delete", items.Delete(**_checked_name(namespace, key, revision))) is not None
 
     async def list(self, namespace: Prefix = (), *, limit: Limit = 100, offset: Offset = 0) -> builtins.list[Item]:
         """Return the items in a namespace and below it, by namespace and key."""
@@ -161,7 +161,7 @@ class AsyncItems(Handle):
         A search in it has no query: what was put right before cannot be found by its meaning yet.
         """
         gathering = _Gathering(self._desk)
-        for place, each in enumerate(_listed(operations, "operations"), start=1):
+        for place, each in enumerate(_as_list(operations, "operations"), start=1):
             await gathering.add(place, each)
         checked = gathering.operations
         if not 1 <= len(checked) <= MOST_OPERATIONS:
@@ -190,9 +190,9 @@ class AsyncItems(Handle):
     ) -> None:
         """Records in the ledger what was put and deleted."""
         told = [
-            events.Told("put", "item", result.item_id, {"revision": result.revision})
+            events.NewEvent("put", "item", result.item_id, {"revision": result.revision})
             if isinstance(each, items.Put)
-            else events.Told("delete", "item", result, {})
+            else events.NewEvent("delete", "item", result, {})
             for each, result in zip(operations, done, strict=True)
             if isinstance(each, items.Put | items.Delete) and result is not None
         ]
@@ -243,7 +243,7 @@ class _Gathering(AsyncItems):
         raise Invalid("a search in a batch has no query")
 
 
-def _named(namespace: object, key: object, revision: object) -> dict[str, Any]:
+def _checked_name(namespace: object, key: object, revision: object) -> dict[str, Any]:
     """Returns the validated name of an item and the revision it should have."""
     if revision is not None and (
         not isinstance(revision, int) or isinstance(revision, bool) or not 0 <= revision <= LARGEST_REVISION
@@ -258,13 +258,13 @@ def _named(namespace: object, key: object, revision: object) -> dict[str, Any]:
 
 def _labels(given: object, what: str, *, least: int) -> items.Namespace:
     """Returns the validated labels of a namespace."""
-    listed = _listed(given, what)
+    listed = _as_list(given, what)
     if not least <= len(listed) <= MOST_LABELS:
         raise Invalid(f"{what} must have {least} to {MOST_LABELS} labels, not {len(listed)}")
     return tuple(validate.identifier(each, f"each label of {what}") for each in listed)
 
 
-def _listed(given: object, what: str) -> builtins.list[Any]:
+def _as_list(given: object, what: str) -> builtins.list[Any]:
     if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
         raise Invalid(f"{what} must be a list, not {shown(given)}")
     return [*given]
@@ -274,7 +274,7 @@ def _searched(value: object, chosen: object) -> str | None:
     """Returns the text that searches find a value by."""
     if chosen is None:
         return fields.text(value, None)
-    listed = _listed(chosen, "fields")
+    listed = _as_list(chosen, "fields")
     if len(listed) > MOST_FIELDS:
         raise Invalid(f"fields may name up to {MOST_FIELDS} fields, not {len(listed)}")
     return fields.text(value, [fields.parsed(each) for each in listed])
@@ -286,7 +286,7 @@ def _conditions(wanted: object) -> str:
 
 
 def _vectors(given: object) -> builtins.list[str]:
-    listed = _listed(given, "vectors")
+    listed = _as_list(given, "vectors")
     if len(listed) > MOST_VECTORS:
         raise Invalid(f"vectors may be up to {MOST_VECTORS}, not {len(listed)}")
     return [_vector(each) for each in listed]

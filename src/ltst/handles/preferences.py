@@ -65,7 +65,7 @@ class AsyncPreferences(Handle):
         reads = await self._desk.core.reads(self._desk.user_id)
         async with reads.snapshot(user_scope(self._desk.user_id)) as tx:
             found = await preferences.get(tx, wanted)
-            return _opened(found, await self._desk.reading_cipher(tx)) if found and found.sensitive else found
+            return _decrypted(found, await self._desk.reading_cipher(tx)) if found and found.sensitive else found
 
     async def list(
         self,
@@ -109,7 +109,7 @@ class AsyncPreferences(Handle):
             cipher = await self._desk.reading_cipher(calls)
         except Unavailable as problem:
             return [replace(each, preference_value="", note=str(problem)) if each.sensitive else each for each in found]
-        return [_opened(each, cipher) if each.sensitive else each for each in found]
+        return [_decrypted(each, cipher) if each.sensitive else each for each in found]
 
 
 def left_out(found: Iterable[UserPreference]) -> builtins.list[str]:
@@ -117,5 +117,5 @@ def left_out(found: Iterable[UserPreference]) -> builtins.list[str]:
     return [f"the preference {each.key!r} is left out: {each.note}" for each in found if each.note]
 
 
-def _opened(sealed: UserPreference, cipher: Cipher) -> UserPreference:
+def _decrypted(sealed: UserPreference, cipher: Cipher) -> UserPreference:
     return replace(sealed, preference_value=cipher.open(sealed.preference_value, sealed.preference_id))

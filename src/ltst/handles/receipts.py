@@ -49,7 +49,9 @@ async def verify(core: Core, given: Receipt | Mapping[str, Any]) -> Verification
     if core.database.distributed:
         keys = await core.database.keeper().rows("keys.list", ApiKey, user_id=receipt.user_id)
         held.append({"table_name": "api_keys", "held": len(keys)})
-    return Verification(receipt.receipt_id, receipt.user_id, (_whole(receipt), _known(receipt, kept), _empty(held)))
+    return Verification(
+        receipt.receipt_id, receipt.user_id, (_check_digest(receipt), _known(receipt, kept), _empty(held))
+    )
 
 
 def _digest(
@@ -63,7 +65,7 @@ def _nobody(user_id: str) -> str:
     return ERASED + sha256(user_id)
 
 
-def _whole(receipt: Receipt) -> Check:
+def _check_digest(receipt: Receipt) -> Check:
     counted = _digest(receipt.receipt_id, receipt.user_id, receipt.erased_at, receipt.removed, receipt.remaining)
     if counted == receipt.digest:
         return Check("receipt", "ok", "its digest is the digest of what it says")

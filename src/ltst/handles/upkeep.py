@@ -19,7 +19,7 @@ from ltst.rooms import events, preferences
 from ltst.settings import Settings
 from ltst.support import validate
 from ltst.support.crypto import WrappedKey
-from ltst.support.place import beside
+from ltst.support.place import in_thread
 
 CONTEXTS_PER_SESSION = 1000
 KEYS_PER_BATCH = 100
@@ -93,7 +93,7 @@ async def work(core: Core) -> tuple[int, list[dict[str, Any]]]:
 async def rotate_master_key(core: Core) -> int:
     """Wraps the data keys of all users with a new master key; returns how many were wrapped again."""
     done = 0
-    with await beside(core.keys.begin_rotation):
+    with await in_thread(core.keys.begin_rotation):
         for place in core.database.places:
             while batch := await _rewrap_batch(core, place):
                 done += batch

@@ -17,7 +17,7 @@ from ltst.support.ids import is_id
 LONGEST_TITLE = 80
 
 
-async def kept(desk: Desk, key: str, about: str = ME) -> dict[str, Any]:
+async def fact_state(desk: Desk, key: str, about: str = ME) -> dict[str, Any]:
     """Returns the current state of a fact key as JSON: every value and the claims behind it."""
     wanted = {"key": validate.identifier(key, "key"), "about": validate.identifier(about, "about")}
     async with desk.reading("facts.kept") as calls:
@@ -27,7 +27,7 @@ async def kept(desk: Desk, key: str, about: str = ME) -> dict[str, Any]:
 
 
 async def put_back(desk: Desk, document: Mapping[str, Any]) -> None:
-    """Restores a fact key to a state that `kept` returned, undoing whatever was done to it since."""
+    """Restores a fact key to a state that `fact_state` returned, undoing whatever was done to it since."""
     # The database knows whether the messages still exist.
     rows = checked({**document, "messages": _messages(document)})
     key = validate.identifier(document.get("key"), "key")
@@ -85,7 +85,7 @@ async def titles(desk: Desk, session_ids: Iterable[str]) -> dict[str, str]:
     return {each: found.get(each) or each for each in wanted}
 
 
-async def said(desk: Desk, message_ids: Iterable[str | None]) -> dict[str, ConversationMessage]:
+async def messages_by_id(desk: Desk, message_ids: Iterable[str | None]) -> dict[str, ConversationMessage]:
     """Returns messages by id in one call, leaving out ids that do not exist."""
     wanted = sorted({each for each in message_ids if each is not None and is_id(each)})
     async with desk.reading("messages.get_many") as calls:

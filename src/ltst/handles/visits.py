@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from ltst.errors import LtstError
-from ltst.handles.callers import Caller, Reception
+from ltst.handles.callers import Caller, CallerCheck
 from ltst.support.logs import LOGGER
 
 LOOKED_AFTER_EVERY = 2.0  # seconds; how soon a stream ends after its key was revoked
@@ -20,12 +20,12 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 
-class Visits:
+class OpenStreams:
     """Knows who is listening and checks all of them at once; costs nothing while nobody is."""
 
-    def __init__(self, reception: Reception) -> None:
-        """Asks the reception whose access is still valid."""
-        self._reception = reception
+    def __init__(self, caller_check: CallerCheck) -> None:
+        """Asks the check whose access is still valid."""
+        self._caller_check = caller_check
         self._here: dict[asyncio.Timeout, Caller] = {}
         self._looking: asyncio.Task[None] | None = None
 
@@ -50,7 +50,7 @@ class Visits:
             await asyncio.sleep(LOOKED_AFTER_EVERY)
             asked = {*self._here.values()}
             try:
-                unwelcome = asked - await self._reception.still_welcome(asked)
+                unwelcome = asked - await self._caller_check.still_welcome(asked)
             except LtstError as problem:  # an unreachable database says nothing about keys
                 LOGGER.warning("whether callers are still welcome is not known", extra={"reason": str(problem)})
                 continue
@@ -60,13 +60,13 @@ class Visits:
                     limit.reschedule(asyncio.get_running_loop().time())
 
 
-class Watched:
+class StreamGuard:
     """ASGI middleware that ends streamed answers once their caller loses access.
 
     The application stores the caller in the state of the request. Listeners see a normal end, not an error.
     """
 
-    def __init__(self, app: App, visits: Visits) -> None:
+    def __init__(self, app: App, visits: OpenStreams) -> None:
         """Wraps `app`."""
         self._app, self._visits = app, visits
 

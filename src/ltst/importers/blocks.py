@@ -8,13 +8,13 @@ from typing import Any
 from ltst.errors import Invalid
 from ltst.importers import words
 from ltst.importers.shapes import shown, some_listing, some_mapping, some_words
-from ltst.importers.words import Words
+from ltst.importers.words import MessageText
 
 # Blocks about how an answer was made, without any text.
 SILENT = ("token_budget", "flag", "reasoning_marker", "redacted_thinking")
 
 
-def speak(spoken: Words, content: object, path: str) -> None:
+def speak(spoken: MessageText, content: object, path: str) -> None:
     """Adds the text of a content: None, a string or a list of blocks."""
     if isinstance(content, str):
         spoken.say(content)
@@ -30,7 +30,7 @@ def speak(spoken: Words, content: object, path: str) -> None:
             raise Invalid(f"{path}[{place}] must be a text or an object, not {shown(block)}")
 
 
-def speak_block(spoken: Words, block: dict[str, Any], path: str) -> None:
+def speak_block(spoken: MessageText, block: dict[str, Any], path: str) -> None:
     """Adds the text of a block; an unknown kind is represented by its text, if it has one, else by its kind."""
     kind = block.get("type", "text" if "text" in block else None)
     known = BLOCKS.get(kind) if isinstance(kind, str) else None
@@ -43,7 +43,7 @@ def speak_block(spoken: Words, block: dict[str, Any], path: str) -> None:
         spoken.show(f"[{kind or 'part'}] {said}".rstrip(), block)
 
 
-def speak_calls(spoken: Words, calls: object, path: str) -> None:
+def speak_calls(spoken: MessageText, calls: object, path: str) -> None:
     """Adds tool calls in the format of OpenAI and LangChain."""
     for place, call in enumerate(some_listing(calls, path)):
         given = some_mapping(call, f"{path}[{place}]")
@@ -52,25 +52,25 @@ def speak_calls(spoken: Words, calls: object, path: str) -> None:
         spoken.show(words.call(words.first(function, "name") or "a tool", arguments), given)
 
 
-def _text(spoken: Words, block: dict[str, Any], path: str) -> None:
+def _text(spoken: MessageText, block: dict[str, Any], path: str) -> None:
     text = block.get("text")
     if isinstance(text, dict):
         text = text.get("value")  # as OpenAI's assistants write it
     spoken.say(some_words(text, f"{path}.text"))
 
 
-def _thinking(spoken: Words, block: dict[str, Any], path: str) -> None:
+def _thinking(spoken: MessageText, block: dict[str, Any], path: str) -> None:
     """Keeps thoughts as a part of the message, not as its text, because they were not said to anyone."""
     some_words(block.get("thinking"), f"{path}.thinking")
     spoken.keep(block)
 
 
-def _call(spoken: Words, block: dict[str, Any], path: str) -> None:
+def _call(spoken: MessageText, block: dict[str, Any], path: str) -> None:
     spoken.show(words.call(words.first(block, "name") or "a tool", block.get("input", block.get("arguments"))), block)
 
 
-def _result(spoken: Words, block: dict[str, Any], path: str) -> None:
-    inner = Words()
+def _result(spoken: MessageText, block: dict[str, Any], path: str) -> None:
+    inner = MessageText()
     content = block.get("content", block.get("output"))
     if isinstance(content, dict):
         speak_block(inner, content, f"{path}.content")
@@ -84,7 +84,7 @@ def _result(spoken: Words, block: dict[str, Any], path: str) -> None:
         spoken.keep(part)
 
 
-def _image(spoken: Words, block: dict[str, Any], path: str) -> None:
+def _image(spoken: MessageText, block: dict[str, Any], path: str) -> None:
     source = block.get("source", block.get("image_url", block.get("file")))
     address = words.first(source, "url", "media_type", "filename") if isinstance(source, dict) else source
     where = address if isinstance(address, str) and not address.startswith("data:") else ""
@@ -92,11 +92,11 @@ def _image(spoken: Words, block: dict[str, Any], path: str) -> None:
     spoken.show(f"[{kind}: {where[:500]}]" if where else f"[{kind}]", block)
 
 
-def _refusal(spoken: Words, block: dict[str, Any], path: str) -> None:
+def _refusal(spoken: MessageText, block: dict[str, Any], path: str) -> None:
     spoken.say(some_words(block.get("refusal"), f"{path}.refusal"))
 
 
-BLOCKS: dict[str, Callable[[Words, dict[str, Any], str], None]] = {
+BLOCKS: dict[str, Callable[[MessageText, dict[str, Any], str], None]] = {
     **dict.fromkeys(("text", "input_text", "output_text", "summary_text"), _text),
     **dict.fromkeys(("thinking", "reasoning"), _thinking),
     **dict.fromkeys(("tool_use", "server_tool_use", "mcp_tool_use"), _call),

@@ -9,7 +9,7 @@ from ltst.errors import Invalid
 from ltst.importers import trees, words
 from ltst.importers.shapes import mapping, moment, name, shown, some_listing, some_mapping, some_words
 from ltst.importers.source import Found, PlacedValue, ReadMessage, SourceFile
-from ltst.importers.words import Words
+from ltst.importers.words import MessageText
 from ltst.records import ImportedConversation
 
 ROLES = {"user": "human", "assistant": "ai", "system": "system", "tool": "tool"}
@@ -38,16 +38,15 @@ def _read(given: dict[str, Any], foreign: str | None, source: SourceFile) -> Imp
     said: dict[str, ReadMessage | None] = {}
     for key, node in nodes.items():
         try:
-            above[key], below[key] = _place(node, nodes)
+            above[key], below[key] = _neighbours(node, nodes)
             said[key] = _read_message(node.get("message"), model, source)
         except Invalid as problem:
             raise Invalid(f"mapping.{key}{problem}") from None
     parents = trees.rooted(above, "mapping")
     order = trees.ordered(parents, "mapping", below)
     current = trees.nearest(_current(given, nodes), parents, said)
-    messages = trees.assembled(order, parents, said, began, source.wishes.now)
+    messages = trees.assembled(source, said, began, parents, order)
     if not messages:
-        source.pass_over("empty conversations")
         return None
     if current is None:
         current = max(messages, key=lambda each: each.at).key
@@ -57,7 +56,7 @@ def _read(given: dict[str, Any], foreign: str | None, source: SourceFile) -> Imp
     )
 
 
-def _place(node: object, nodes: dict[str, Any]) -> tuple[str | None, list[str]]:
+def _neighbours(node: object, nodes: dict[str, Any]) -> tuple[str | None, list[str]]:
     """Returns the parent and the children of a node."""
     given = mapping(node, "")
     children = some_listing(given.get("children"), ".children")
@@ -91,13 +90,13 @@ def _read_message(value: object, model: object, source: SourceFile) -> ReadMessa
     spoken = _content(content, ".message.content")
     _attach(spoken, extra.get("attachments"), ".message.metadata.attachments")
     if role == "ai" and (recipient := message.get("recipient")) not in (None, "all") and spoken:
-        called = Words()
+        called = MessageText()
         called.show(words.call(str(recipient)[:200], spoken.text), {"recipient": recipient})
         spoken = called
-    return source.said(role, spoken, at, ".message.content", _kept(content, author, extra, model))
+    return source.said(role, spoken, at, ".message.content", _metadata(content, author, extra, model))
 
 
-def _kept(
+def _metadata(
     content: dict[str, Any], author: dict[str, Any], extra: dict[str, Any], model: object
 ) -> dict[str, Any] | None:
     """Returns the metadata worth keeping, such as a model other than the conversation's."""
@@ -112,14 +111,14 @@ def _kept(
     return {key: words.clean(value)[:200] for key, value in kept.items() if isinstance(value, str)} if kept else None
 
 
-def _attach(spoken: Words, value: object, path: str) -> None:
+def _attach(spoken: MessageText, value: object, path: str) -> None:
     for place, attachment in enumerate(some_listing(value, path)):
         file = mapping(attachment, f"{path}[{place}]")
         spoken.show(f"[file: {words.first(file, 'name', 'id') or 'without a name'}]", file)
 
 
-def _content(content: dict[str, Any], path: str) -> Words:
-    spoken = Words()
+def _content(content: dict[str, Any], path: str) -> MessageText:
+    spoken = MessageText()
     kind = content.get("content_type")
     special = CONTENTS.get(kind) if isinstance(kind, str) else None
     if special is not None:
@@ -135,7 +134,7 @@ def _content(content: dict[str, Any], path: str) -> Words:
     return spoken
 
 
-def _parts(spoken: Words, value: object, path: str) -> None:
+def _parts(spoken: MessageText, value: object, path: str) -> None:
     for place, part in enumerate(some_listing(value, path)):
         if isinstance(part, str):
             spoken.say(part)
@@ -145,7 +144,7 @@ def _parts(spoken: Words, value: object, path: str) -> None:
             raise Invalid(f"{path}[{place}] must be a text or an object, not {shown(part)}")
 
 
-def _part(spoken: Words, part: dict[str, Any]) -> None:
+def _part(spoken: MessageText, part: dict[str, Any]) -> None:
     """Adds a part of a message: a picture, a sound, its transcript, or something unknown."""
     kind = str(part.get("content_type") or part.get("type") or "part")
     said = words.first(part, "text", "content")
@@ -158,7 +157,7 @@ def _part(spoken: Words, part: dict[str, Any]) -> None:
     spoken.show(f"[{known}: {where}]" if where else f"[{known}]", part)
 
 
-def _code(spoken: Words, content: dict[str, Any], path: str) -> None:
+def _code(spoken: MessageText, content: dict[str, Any], path: str) -> None:
     code = some_words(content.get("text"), f"{path}.text")
     if code.strip():
         spoken.say(words.fenced(code, content.get("language")))
@@ -166,7 +165,7 @@ def _code(spoken: Words, content: dict[str, Any], path: str) -> None:
         _parts(spoken, content["parts"], f"{path}.parts")
 
 
-def _quote(spoken: Words, content: dict[str, Any], path: str) -> None:
+def _quote(spoken: MessageText, content: dict[str, Any], path: str) -> None:
     text = some_words(content.get("text"), f"{path}.text")
     where = " ".join(filter(None, (words.first(content, "title", "domain"), words.first(content, "url"))))
     if text.strip() or where:
@@ -174,12 +173,12 @@ def _quote(spoken: Words, content: dict[str, Any], path: str) -> None:
         spoken.say(text)
 
 
-def _instructions(spoken: Words, content: dict[str, Any], path: str) -> None:
+def _instructions(spoken: MessageText, content: dict[str, Any], path: str) -> None:
     for each in ("user_profile", "user_instructions"):
         spoken.say(some_words(content.get(each), f"{path}.{each}"))
 
 
-def _thoughts(spoken: Words, content: dict[str, Any], path: str) -> None:
+def _thoughts(spoken: MessageText, content: dict[str, Any], path: str) -> None:
     for place, thought in enumerate(some_listing(content.get("thoughts"), f"{path}.thoughts")):
         given = mapping(thought, f"{path}.thoughts[{place}]")
         spoken.say(": ".join(filter(None, (words.first(given, "summary"), words.first(given, "content")))))
@@ -187,12 +186,12 @@ def _thoughts(spoken: Words, content: dict[str, Any], path: str) -> None:
         _parts(spoken, content["parts"], f"{path}.parts")
 
 
-def _error(spoken: Words, content: dict[str, Any], path: str) -> None:
+def _error(spoken: MessageText, content: dict[str, Any], path: str) -> None:
     text = some_words(content.get("text"), f"{path}.text")
     spoken.show(f"[error: {words.first(content, 'name') or 'system'}] {text}".rstrip(), {**content, "text": text[:200]})
 
 
-CONTENTS: dict[str, Callable[[Words, dict[str, Any], str], None]] = {
+CONTENTS: dict[str, Callable[[MessageText, dict[str, Any], str], None]] = {
     "code": _code,
     "tether_quote": _quote,
     "user_editable_context": _instructions,

@@ -10,7 +10,7 @@ from ltst.importers import trees, words
 from ltst.importers.blocks import speak
 from ltst.importers.shapes import listing, mapping, moment, name, shown, some_listing, some_words
 from ltst.importers.source import Found, PlacedValue, ReadMessage, SourceFile
-from ltst.importers.words import Words
+from ltst.importers.words import MessageText
 from ltst.records import ImportedConversation
 from ltst.support.text import sha256
 
@@ -46,9 +46,8 @@ def _read(given: dict[str, Any], foreign: str | None, source: SourceFile) -> Imp
         _add(mapping(message, path), path, said, above, source)
     parents = trees.rooted(above, "chat_messages") if any(above.values()) else trees.in_a_row(said)
     order = trees.ordered(parents, "chat_messages")
-    messages = trees.assembled(order, parents, said, began, source.wishes.now)
+    messages = trees.assembled(source, said, began, parents, order)
     if not messages:
-        source.pass_over("empty conversations")
         return None
     wanted = foreign or sha256(messages[0].key + messages[0].content)[:32]
     current = trees.nearest(_current(given, said) if any(above.values()) else None, parents, said)
@@ -86,19 +85,19 @@ def _read_message(message: dict[str, Any], path: str, source: SourceFile) -> Rea
     if role is None:
         raise Invalid(f"{path}.sender must be human or assistant, not {shown(sender)}")
     at = moment(message.get("created_at"), f"{path}.created_at")
-    spoken = Words()
+    spoken = MessageText()
     speak(spoken, message.get("content"), f"{path}.content")
     whole = some_words(message.get("text"), f"{path}.text")
     if not spoken:
         spoken.say(whole)  # older exports have only this
-    room = source.wishes.largest - _size(spoken.text)
+    room = source.options.largest - _size(spoken.text)
     for each in ("attachments", "files"):
         for place, file in enumerate(some_listing(message.get(each), f"{path}.{each}")):
             room -= _attach(spoken, mapping(file, f"{path}.{each}[{place}]"), room)
     return source.said(role, spoken, at, f"{path}.content")
 
 
-def _attach(spoken: Words, file: dict[str, Any], room: int) -> int:
+def _attach(spoken: MessageText, file: dict[str, Any], room: int) -> int:
     """Adds an attached file, with its text if there is room; returns how many bytes it takes."""
     named = f"[file: {words.first(file, 'file_name', 'name') or 'without a name'}]"
     spoken.show(named, file)

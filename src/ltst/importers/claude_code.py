@@ -11,7 +11,7 @@ from ltst.importers import trees, words
 from ltst.importers.blocks import speak
 from ltst.importers.shapes import mapping, moment, name, shown, some_words
 from ltst.importers.source import Found, PlacedValue, ReadMessage, SourceFile
-from ltst.importers.words import Words
+from ltst.importers.words import MessageText
 from ltst.records import ImportedConversation
 from ltst.support.text import sha256
 
@@ -108,7 +108,7 @@ def _line(value: object, sessions: dict[str, _CodeSession], titles: dict[str, st
             source.pass_over("repeated messages")  # a line without an id that was read before
         else:
             raise Invalid(f"there was another message with the uuid {key!r}")
-    session.project = session.project or words.first(line, "cwd").replace("\\", "/").rstrip("/").rpartition("/")[2]
+    session.project = session.project or words.project(line)
 
 
 def _session_of(line: dict[str, Any], source: SourceFile) -> str:
@@ -145,7 +145,7 @@ def _is_answer(block: object) -> bool:
 
 
 def _read_message(role: str, content: object, at: Any, line: dict[str, Any], source: SourceFile) -> ReadMessage | None:
-    spoken = Words()
+    spoken = MessageText()
     speak(spoken, content, "message.content")
     if not spoken and spoken.parts:
         source.pass_over("thoughts")
@@ -166,9 +166,8 @@ def _role(line: dict[str, Any], content: object) -> str:
 def _conversation(
     session_id: str, session: _CodeSession, titles: dict[str, str], source: SourceFile
 ) -> ImportedConversation | None:
-    messages = trees.assembled(session.said, session.parents, session.said, None, source.wishes.now)
+    messages = trees.assembled(source, session.said, None, session.parents)
     if not messages:
-        source.pass_over("empty conversations")
         return None
     named = next((titles[line] for line in (session_id, *reversed(session.seen)) if titles.get(line)), None)
     named = trees.first_question(messages) if named is None else named

@@ -14,7 +14,7 @@ from ltst.importers.blocks import speak
 from ltst.importers.keys import MessageKeys
 from ltst.importers.shapes import mapping, moment, name, shown, some_mapping
 from ltst.importers.source import Found, PlacedValue, ReadMessage, SourceFile
-from ltst.importers.words import Words
+from ltst.importers.words import MessageText
 
 ROLES = {"user": "human", "assistant": "ai", "system": "system", "developer": "system", "tool": "tool"}
 WRAPPED = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
@@ -49,11 +49,8 @@ def read(items: Iterator[PlacedValue], source: SourceFile) -> Iterator[Found]:
     session = _CodexSession()
     for item in items:
         source.attempt(item.place, lambda item=item: _line(item.value, session, source))  # type: ignore[misc]
-    messages = trees.assembled(
-        session.said, trees.in_a_row(session.said), session.said, session.began, source.wishes.now
-    )
+    messages = trees.assembled(source, session.said, session.began)
     if not messages:
-        source.pass_over("empty conversations")
         return
     found = IN_FILE_NAME.search(source.stem)
     foreign = session.id or (found.group() if found else f"{source.stem}-{messages[0].key[:8]}")
@@ -84,7 +81,7 @@ def _begin(session: _CodexSession, meta: dict[str, Any]) -> None:
     if session.id is None:
         session.id = name(meta.get("id"), "id")
         session.began = moment(meta.get("timestamp"), "timestamp")
-        session.project = words.first(meta, "cwd").replace("\\", "/").rstrip("/").rpartition("/")[2]
+        session.project = words.project(meta)
 
 
 def _item(item: dict[str, Any], at: datetime | None, session: _CodexSession, source: SourceFile, path: str) -> None:
@@ -95,7 +92,7 @@ def _item(item: dict[str, Any], at: datetime | None, session: _CodexSession, sou
     if speaking is None:
         source.pass_over(f"lines of type {words.clean(kind)[:40]}")
         return
-    spoken = Words()
+    spoken = MessageText()
     role = speaking(spoken, item, session, path)
     if kind == "reasoning" and not spoken:
         source.pass_over("thoughts")
@@ -105,7 +102,7 @@ def _item(item: dict[str, Any], at: datetime | None, session: _CodexSession, sou
         session.said[session.keys.next(one.role, one.content, one.at)] = one
 
 
-def _message(spoken: Words, item: dict[str, Any], session: _CodexSession, path: str) -> str:
+def _message(spoken: MessageText, item: dict[str, Any], session: _CodexSession, path: str) -> str:
     role = ROLES.get(str(item.get("role")))
     if role is None:
         raise Invalid(f"{path}role must be one of {', '.join(ROLES)}, not {shown(item.get('role'))}")
@@ -113,14 +110,14 @@ def _message(spoken: Words, item: dict[str, Any], session: _CodexSession, path: 
     return "system" if role == "human" and spoken.text.lstrip().startswith(NOT_THE_USER) else role
 
 
-def _call(spoken: Words, item: dict[str, Any], session: _CodexSession, path: str) -> str:
+def _call(spoken: MessageText, item: dict[str, Any], session: _CodexSession, path: str) -> str:
     tool = words.first(item, "name") or "a tool"
     session.tools[str(item.get("call_id"))] = tool
     spoken.show(words.call(tool, item.get("arguments", item.get("input"))), {**item, "arguments": None, "input": None})
     return "ai"
 
 
-def _action(spoken: Words, item: dict[str, Any], session: _CodexSession, path: str) -> str:
+def _action(spoken: MessageText, item: dict[str, Any], session: _CodexSession, path: str) -> str:
     action = some_mapping(item.get("action"), f"{path}action")
     tool = str(item["type"]).removesuffix("_call")
     session.tools[str(item.get("call_id"))] = tool
@@ -130,11 +127,11 @@ def _action(spoken: Words, item: dict[str, Any], session: _CodexSession, path: s
     return "ai"
 
 
-def _output(spoken: Words, item: dict[str, Any], session: _CodexSession, path: str) -> str:
+def _output(spoken: MessageText, item: dict[str, Any], session: _CodexSession, path: str) -> str:
     output = item.get("output")
     if isinstance(output, dict):
         output = output.get("content", output.get("output", words.compact(output)))
-    inner = Words()
+    inner = MessageText()
     speak(inner, output, f"{path}output")
     tool = session.tools.get(str(item.get("call_id")))
     if inner:
@@ -143,12 +140,12 @@ def _output(spoken: Words, item: dict[str, Any], session: _CodexSession, path: s
     return "tool"
 
 
-def _reasoning(spoken: Words, item: dict[str, Any], session: _CodexSession, path: str) -> str:
+def _reasoning(spoken: MessageText, item: dict[str, Any], session: _CodexSession, path: str) -> str:
     speak(spoken, item.get("summary"), f"{path}summary")
     return "ai"
 
 
-ITEMS: dict[str, Callable[[Words, dict[str, Any], _CodexSession, str], str]] = {
+ITEMS: dict[str, Callable[[MessageText, dict[str, Any], _CodexSession, str], str]] = {
     "message": _message,
     "reasoning": _reasoning,
     **dict.fromkeys(("function_call", "custom_tool_call"), _call),

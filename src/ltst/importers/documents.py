@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterator
 from typing import Any, NoReturn
 
 from ltst.errors import Invalid
-from ltst.importers.files import Text
+from ltst.importers.files import FileText
 from ltst.importers.source import PlacedValue
 
 CHUNK = 256 * 1024
@@ -34,7 +34,7 @@ DECODER = json.JSONDecoder(parse_constant=_no_number)
 class JsonValues:
     """The values of a JSON file."""
 
-    def __init__(self, text: Text, leave_out: Callable[[str], None]) -> None:
+    def __init__(self, text: FileText, leave_out: Callable[[str], None]) -> None:
         """Reads from the beginning of a text. `leave_out` is called with each bad line, and may raise."""
         self._text = text
         self._leave_out = leave_out
@@ -195,7 +195,7 @@ class JsonValues:
         raise Invalid(f"{self._text.name}: this is not JSON at {place}: {message}")
 
 
-def rows(text: Text) -> Iterator[PlacedValue]:
+def rows(text: FileText) -> Iterator[PlacedValue]:
     """Yields the rows of a CSV file whose first line names the columns."""
     csv.field_size_limit(LARGEST_CELL)
     reader = csv.DictReader(_lines(text), strict=True)
@@ -208,7 +208,7 @@ def rows(text: Text) -> Iterator[PlacedValue]:
         raise Invalid(f"{text.name}: this is not CSV at line {reader.line_num}: {problem}") from None
 
 
-def _lines(text: Text) -> Iterator[str]:
+def _lines(text: FileText) -> Iterator[str]:
     """Yields lines with their line breaks, because a quoted value may span several."""
     left = ""
     while read := text.read(CHUNK):

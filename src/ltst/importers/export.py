@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING, Any
 from ltst.errors import Conflict, Invalid, NotFound
 from ltst.handles import importing
 from ltst.importers import documents, files, formats
-from ltst.importers.source import Found, LtstExport, PlacedValue, SourceFile, Wishes
+from ltst.importers.source import Found, ImportOptions, LtstExport, PlacedValue, SourceFile
 from ltst.importers.words import clean
 from ltst.records import Imported, ImportedConversation, ImportedMessage, MemoryEntry
 from ltst.support.branches import refuse_copies
@@ -151,7 +151,7 @@ class Export(AbstractContextManager["Export"]):
         for file, rows in self._documents:
             restored.update(_restored(user, file, rows))
         added, done, total = Imported(), 0, self.messages + self.entries
-        for batch, new in _written(user, self.batches()):
+        for batch, new in _write_batches(user, self.batches()):
             added += new
             done += batch.size
             if progress is not None:
@@ -175,9 +175,9 @@ def read(
     """
     began = time.monotonic()
     wished = None if format is None else (format, formats.named(format))
-    wishes = Wishes(datetime.now(UTC), max_content_bytes, of, skip_invalid)
+    options = ImportOptions(datetime.now(UTC), max_content_bytes, of, skip_invalid)
     inputs = files.found([Path(path) for path in paths])
-    export = Export(passed_over=wishes.passed_over, faults=wishes.faults)
+    export = Export(passed_over=options.passed_over, faults=options.faults)
     export.files_passed_over = inputs.passed_over
     total, done = sum(file.size for file in inputs.files), 0
 
@@ -190,7 +190,7 @@ def read(
     try:
         with inputs.held:
             for file in inputs.files:
-                _read(file, wished, wishes, export, tell)
+                _read(file, wished, options, export, tell)
         if not export.files:
             raise Invalid(clean(f"there is nothing to import in {', '.join(map(str, paths))}; {_known(inputs)}"))
     except BaseException:
@@ -200,21 +200,21 @@ def read(
     return export
 
 
-def _known(inputs: files.Inputs) -> str:
+def _known(inputs: files.InputFiles) -> str:
     return f"known are {', '.join(formats.FORMATS)}; {len(inputs.passed_over):,} files were passed over"
 
 
 def _read(
-    file: files.Input,
+    file: files.InputFile,
     wished: tuple[str, formats.Format] | None,
-    wishes: Wishes,
+    options: ImportOptions,
     export: Export,
     tell: Callable[[int], None],
 ) -> None:
     """Reads a file if its format is known; an unknown file is an error only if it was named itself."""
-    source = SourceFile(file.name, file.stem, wishes)
+    source = SourceFile(file.name, file.stem, options)
     with file.open() as raw:
-        items = source.readable(_items(file, files.Text(file, raw, tell), source))
+        items = source.readable(_items(file, files.FileText(file, raw, tell), source))
         first = [*islice(items, 1)]
         name = wished[0] if wished else formats.recognised(first)
         while name is None and first and len(first) < LOOKED_AT and first[0].place.startswith("line"):
@@ -224,7 +224,7 @@ def _read(
             first += further
             name = formats.recognised(further)
         if name is None:
-            if file.named and (first or not wishes.skip_invalid):
+            if file.named and (first or not options.skip_invalid):
                 raise Invalid(f"{file.name}: {formats.unknown(first)}")
             export.files_passed_over.append(file.name)
             return
@@ -250,20 +250,20 @@ def _will_be_taken(found: ImportedConversation, source: SourceFile) -> bool:
     """Checks a conversation as writing would; a failure during writing would leave the import half done."""
 
     def lay_out() -> bool:
-        tree = importing.checked(found, source.wishes.largest).tree
+        tree = importing.checked(found, source.options.largest).tree
         tree.branches({})
-        refuse_copies(source.wishes.copies + tree.copies)
-        source.wishes.copies += tree.copies
+        refuse_copies(source.options.copies + tree.copies)
+        source.options.copies += tree.copies
         return True
 
     return source.attempt(f"conversation {found.session_id}", lay_out) is not None
 
 
-def _items(file: files.Input, text: files.Text, source: SourceFile) -> Iterator[PlacedValue]:
+def _items(file: files.InputFile, text: files.FileText, source: SourceFile) -> Iterator[PlacedValue]:
     return documents.rows(text) if file.is_csv else documents.JsonValues(text, source.leave_out).items()
 
 
-def _written(user: User, batches: Iterator[Batch]) -> Iterator[tuple[Batch, Imported]]:
+def _write_batches(user: User, batches: Iterator[Batch]) -> Iterator[tuple[Batch, Imported]]:
     """Writes batches, preparing one while the database writes the other; yields each with its result."""
 
     def write(batch: Batch) -> Imported:

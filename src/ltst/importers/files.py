@@ -52,7 +52,7 @@ BROKEN = (
 )
 
 
-class Input(NamedTuple):
+class InputFile(NamedTuple):
     """A file to read: its name and size, and whether the caller named it or it was found in a folder.
 
     File names may be any bytes; those that are not text are replaced, because names are shown and stored.
@@ -67,18 +67,18 @@ class Input(NamedTuple):
 
 
 @dataclass(slots=True)
-class Inputs:
+class InputFiles:
     """The files to read and those passed over; `held` keeps zips and standard input open while they are needed."""
 
-    files: list[Input] = field(default_factory=list)
+    files: list[InputFile] = field(default_factory=list)
     passed_over: list[str] = field(default_factory=list)
     held: ExitStack = field(default_factory=ExitStack)
 
 
-class Text:
+class FileText:
     """The text of a file, read piece by piece; errors name the byte."""
 
-    def __init__(self, file: Input, raw: IO[bytes], tell: Callable[[int], None]) -> None:
+    def __init__(self, file: InputFile, raw: IO[bytes], tell: Callable[[int], None]) -> None:
         """Reads a file; `tell` is called with the number of bytes of each read."""
         self.name = file.name
         self._raw = raw
@@ -117,9 +117,9 @@ class Text:
         return data
 
 
-def found(paths: Iterable[Path]) -> Inputs:
+def found(paths: Iterable[Path]) -> InputFiles:
     """Returns all files to read at these paths."""
-    inputs = Inputs()
+    inputs = InputFiles()
     for path in paths:
         if str(path) == "-":
             _add_standard_input(inputs)
@@ -140,7 +140,7 @@ def _inside(folder: Path) -> Iterator[Path]:
             yield file
 
 
-def _add(path: Path, name: str, inputs: Inputs, *, named: bool) -> None:
+def _add(path: Path, name: str, inputs: InputFiles, *, named: bool) -> None:
     if not stat.S_ISREG(path.stat().st_mode):
         if not named:
             return
@@ -157,12 +157,12 @@ def _add(path: Path, name: str, inputs: Inputs, *, named: bool) -> None:
         def opened() -> AbstractContextManager[IO[bytes]]:
             return _unpacked(path.open("rb"), name, size) if packed else path.open("rb")
 
-        inputs.files.append(Input(name, clean(inner.stem), size, named, table, opened))
+        inputs.files.append(InputFile(name, clean(inner.stem), size, named, table, opened))
     else:
         inputs.passed_over.append(name)
 
 
-def _add_members(packed: IO[bytes], name: str, inputs: Inputs) -> None:
+def _add_members(packed: IO[bytes], name: str, inputs: InputFiles) -> None:
     try:
         archive = inputs.held.enter_context(zipfile.ZipFile(packed))
     except BROKEN as problem:
@@ -178,7 +178,7 @@ def _add_members(packed: IO[bytes], name: str, inputs: Inputs) -> None:
         if member.file_size > SUSPICIOUS_SIZE and member.file_size > SUSPICIOUS_RATIO * member.compress_size:
             raise Invalid(f"{called}: it would unpack to {member.file_size:,} bytes, far more than texts do")
         table, opener = inside.suffix.lower() == TABLE, _opener(archive, member, called)
-        inputs.files.append(Input(called, inside.stem, member.file_size, False, table, opener))
+        inputs.files.append(InputFile(called, inside.stem, member.file_size, False, table, opener))
 
 
 class _Unpacked(gzip.GzipFile):
@@ -223,7 +223,7 @@ def _start(unpacked: IO[bytes]) -> bytes:
         raise Invalid(f"standard input: this packed file is broken: {problem}") from None
 
 
-def _add_standard_input(inputs: Inputs) -> None:
+def _add_standard_input(inputs: InputFiles) -> None:
     """Copies standard input to a temporary file, because a zip is read from its end and the size must be known."""
     kept = inputs.held.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - closed when all is read
     shutil.copyfileobj(sys.stdin.buffer, kept)
@@ -245,4 +245,4 @@ def _add_standard_input(inputs: Inputs) -> None:
             start = _start(unpacked)
     # Input from a pipe has no name to tell its format; a CSV file begins with a column name.
     table = start.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in COLUMN_BEGINS
-    inputs.files.append(Input("standard input", "stdin", size, True, table, opened))
+    inputs.files.append(InputFile("standard input", "stdin", size, True, table, opened))

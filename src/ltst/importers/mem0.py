@@ -9,7 +9,7 @@ from ltst.importers import words
 from ltst.importers.shapes import mapping, moment, name
 from ltst.importers.shapes import words as text
 from ltst.importers.source import Found, PlacedValue, SourceFile
-from ltst.importers.words import Words
+from ltst.importers.words import MessageText
 from ltst.records import MemoryEntry
 
 TOLD = ("id", "hash", "user_id", "agent_id", "run_id", "app_id", "actor_id", "role")
@@ -29,7 +29,7 @@ def _entry(value: object, source: SourceFile) -> MemoryEntry | None:
     given = mapping(value, "it")
     if not source.is_wanted(given.get("user_id")):
         return None
-    spoken = Words()
+    spoken = MessageText()
     spoken.say(text(given.get("memory"), "memory"))
     created, updated = (moment(given.get(each), each) for each in ("created_at", "updated_at"))
     expires = moment(given.get("expiration_date"), "expiration_date")
@@ -39,7 +39,7 @@ def _entry(value: object, source: SourceFile) -> MemoryEntry | None:
     return MemoryEntry(
         one.content,
         metadata=one.metadata,
-        timestamp=updated or created or source.wishes.now,
+        timestamp=updated or created or source.options.now,
         source="mem0",
         expires_at=expires,
     )

@@ -15,7 +15,7 @@ from ltst.importers.blocks import speak, speak_calls
 from ltst.importers.keys import MessageKeys
 from ltst.importers.shapes import listing, mapping, moment, name, shown
 from ltst.importers.source import Found, PlacedValue, ReadMessage, SourceFile
-from ltst.importers.words import Words
+from ltst.importers.words import MessageText
 from ltst.records import ImportedConversation
 
 ROLES = {
@@ -77,7 +77,7 @@ class _RowSession:
 
 
 @dataclass(slots=True)
-class _Reading:
+class _RowReader:
     """The rows of a file while they are read."""
 
     source: SourceFile
@@ -90,20 +90,20 @@ class _Reading:
 
 def read(items: Iterator[PlacedValue], source: SourceFile) -> Iterator[Found]:
     """Yields conversations, portion by portion."""
-    return _read(items, _Reading(source, "messages"))
+    return _read(items, _RowReader(source, "messages"))
 
 
 def read_langchain(items: Iterator[PlacedValue], source: SourceFile) -> Iterator[Found]:
     """Yields conversations from LangChain's rows, portion by portion."""
-    return _read(items, _Reading(source, "langchain"))
+    return _read(items, _RowReader(source, "langchain"))
 
 
-def _read(items: Iterator[PlacedValue], reading: _Reading) -> Iterator[Found]:
+def _read(items: Iterator[PlacedValue], reading: _RowReader) -> Iterator[Found]:
     for item in items:
         whole = isinstance(item.value, dict) and isinstance(item.value.get("messages"), list)
         if whole:
             yield from _handed_on(reading)
-            found = reading.source.attempt(item.place, lambda item=item: _whole(item.value, reading))  # type: ignore[misc]
+            found = reading.source.attempt(item.place, lambda item=item: _read_conversation(item.value, reading))  # type: ignore[misc]
             if found is not None:
                 yield found
             continue
@@ -113,7 +113,7 @@ def _read(items: Iterator[PlacedValue], reading: _Reading) -> Iterator[Found]:
     yield from _handed_on(reading)
 
 
-def _add(value: object, reading: _Reading) -> None:
+def _add(value: object, reading: _RowReader) -> None:
     """Adds a row to its session."""
     row = mapping(value, "it")
     if not reading.source.is_wanted(_first(row, USER)):
@@ -134,7 +134,7 @@ def _add(value: object, reading: _Reading) -> None:
     reading.count += 1
 
 
-def _default(one: ReadMessage, reading: _Reading) -> str:
+def _default(one: ReadMessage, reading: _RowReader) -> str:
     """Returns an id for a conversation without one, made from its file and first message."""
     if reading.default is None:
         begin = MessageKeys().next(one.role, one.content, one.at)
@@ -142,10 +142,9 @@ def _default(one: ReadMessage, reading: _Reading) -> str:
     return reading.default
 
 
-def _handed_on(reading: _Reading) -> Iterator[ImportedConversation]:
+def _handed_on(reading: _RowReader) -> Iterator[ImportedConversation]:
     for session_id, session in reading.waiting.items():
-        parents = trees.in_a_row(session.said)
-        messages = trees.assembled(session.said, parents, session.said, session.last, reading.source.wishes.now)
+        messages = trees.assembled(reading.source, session.said, session.last)
         session.last, session.said = messages[-1].at, {}
         name = reading.source.stem if session_id == reading.default else None
         yield ImportedConversation(
@@ -154,7 +153,7 @@ def _handed_on(reading: _Reading) -> Iterator[ImportedConversation]:
     reading.waiting, reading.count = {}, 0
 
 
-def _whole(value: dict[str, Any], reading: _Reading) -> ImportedConversation | None:
+def _read_conversation(value: dict[str, Any], reading: _RowReader) -> ImportedConversation | None:
     """Returns a conversation that is a single value with all its messages."""
     said: dict[str, ReadMessage | None] = {}
     keys = MessageKeys()
@@ -173,11 +172,10 @@ def _whole(value: dict[str, Any], reading: _Reading) -> ImportedConversation | N
             if said.get(own, one) != one:
                 raise Invalid(f"{path}id: there was another message with the id {own!r}")
             said[own] = one
-    if not said:
-        reading.source.pass_over("empty conversations")
-        return None
     began = moment(_first(value, TIME), "created_at")
-    messages = trees.assembled(said, trees.in_a_row(said), said, began, reading.source.wishes.now)
+    messages = trees.assembled(reading.source, said, began)
+    if not messages:
+        return None
     foreign = name(_first(value, (*SESSION, "id")), "session_id")
     session_id = words.session_id(
         "" if foreign else "messages", foreign or f"{reading.source.stem}-{messages[0].key[:16]}"
@@ -188,17 +186,17 @@ def _whole(value: dict[str, Any], reading: _Reading) -> ImportedConversation | N
     )
 
 
-def _metadata(session_id: str, reading: _Reading) -> Mapping[str, Any]:
+def _metadata(session_id: str, reading: _RowReader) -> Mapping[str, Any]:
     return {"imported": {"format": reading.format, "id": session_id, "file": reading.source.name}}
 
 
-def _read_message(row: dict[str, Any], path: str, reading: _Reading) -> ReadMessage | None:
+def _read_message(row: dict[str, Any], path: str, reading: _RowReader) -> ReadMessage | None:
     wrapped = _langchain(row)
     if wrapped is not None:
         return _of_langchain(row, wrapped, path, reading.source)
     at = moment(_first(row, TIME), f"{path}timestamp")
     role = _role(_first(row, ROLE), f"{path}role")
-    spoken = Words()
+    spoken = MessageText()
     called = next((each for each in CONTENT if each in row), "content")
     speak(spoken, row.get(called), f"{path}{called}")
     speak_calls(spoken, row.get("tool_calls"), f"{path}tool_calls")
@@ -233,7 +231,7 @@ def _of_langchain(row: dict[str, Any], message: dict[str, Any], path: str, sourc
     data = message["data"]
     role = _role(data.get("role") if message["type"] == "chat" else message["type"], f"{path}message.type")
     at = moment(_first(row, TIME), f"{path}created_at")
-    spoken = Words()
+    spoken = MessageText()
     speak(spoken, data.get("content"), f"{path}message.data.content")
     if not spoken:
         speak_calls(spoken, data.get("tool_calls"), f"{path}message.data.tool_calls")

@@ -67,7 +67,7 @@ def moment(value: object, path: str) -> datetime | None:
     try:
         if isinstance(value, bool) or not isinstance(value, int | float | str):
             raise ValueError
-        found = _written(value.strip()) if isinstance(value, str) else _counted(value)
+        found = _moment_in_text(value.strip()) if isinstance(value, str) else _moment_in_number(value)
     except (ValueError, OverflowError, OSError):
         raise Invalid(
             f"{path} must be a time, such as 1700000000.5 or 2024-01-15T10:00:00Z, not {shown(value)}"
@@ -75,7 +75,7 @@ def moment(value: object, path: str) -> datetime | None:
     return found
 
 
-def _counted(number: float) -> datetime:
+def _moment_in_number(number: float) -> datetime:
     if not math.isfinite(number):
         raise ValueError
     for least, unit in UNITS:
@@ -84,11 +84,11 @@ def _counted(number: float) -> datetime:
     return _plausible(datetime.fromtimestamp(number, UTC))
 
 
-def _written(text: str) -> datetime:
+def _moment_in_text(text: str) -> datetime:
     if len(text) > LONGEST_SHOWN:
         raise ValueError
     try:
-        return _counted(float(text))
+        return _moment_in_number(float(text))
     except ValueError:
         found = datetime.fromisoformat(text)
     return _plausible(found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC))

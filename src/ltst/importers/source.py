@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from ltst.errors import Invalid
 from ltst.importers.shapes import mapping, name
-from ltst.importers.words import Words, clean, session_id, title
+from ltst.importers.words import MessageText, clean, session_id, title
 from ltst.records import ImportedConversation, ImportedMessage, MemoryEntry
 from ltst.support import validate
 
@@ -46,7 +46,7 @@ class ReadMessage(NamedTuple):
 
 
 @dataclass(slots=True)
-class Wishes:
+class ImportOptions:
     """The options and the state shared by all files of an import."""
 
     now: datetime
@@ -68,12 +68,12 @@ class SourceFile:
 
     name: str
     stem: str
-    wishes: Wishes
+    options: ImportOptions
     _where: str = ""
 
     def pass_over(self, what: str) -> None:
         """Counts something that is left out."""
-        self.wishes.passed_over[what] += 1
+        self.options.passed_over[what] += 1
 
     def attempt(self, place: str, convert: Callable[[], T]) -> T | None:
         """Converts a value; a failure is reported with its file and place: raised, or noted if it may be skipped."""
@@ -89,11 +89,11 @@ class SourceFile:
 
     def leave_out(self, fault: str) -> None:
         """Raises a fault, or notes it if invalid values may be skipped."""
-        if not self.wishes.skip_invalid:
+        if not self.options.skip_invalid:
             raise Invalid(fault) from None
         self.pass_over("invalid ones")
-        if len(self.wishes.faults) < MOST_NOTES:
-            self.wishes.faults.append(fault)
+        if len(self.options.faults) < MOST_NOTES:
+            self.options.faults.append(fault)
 
     def readable(self, items: Iterator[PlacedValue]) -> Iterator[PlacedValue]:
         """Yields the values of a file up to the first that cannot be read."""
@@ -130,23 +130,23 @@ class SourceFile:
     def is_wanted(self, user: object, what: str = "rows") -> bool:
         """Returns whether this user's rows are wanted. An import is for one user; a second one is an error."""
         whose = name(user, "user_id")
-        if self.wishes.of is not None:
-            if whose != self.wishes.of:
+        if self.options.of is not None:
+            if whose != self.options.of:
                 self.pass_over(f"{what} without a user" if whose is None else f"{what} of other users")
-            return whose == self.wishes.of
+            return whose == self.options.of
         if whose is None:
             return True
-        if self.wishes.user is None:
-            self.wishes.user, self.wishes.named_at = whose, self._where
-        if whose != self.wishes.user:
+        if self.options.user is None:
+            self.options.user, self.options.named_at = whose, self._where
+        if whose != self.options.user:
             raise Invalid(
-                f"it belongs to {whose!r}, what stands before ({self.wishes.named_at}) to {self.wishes.user!r}; "
+                f"it belongs to {whose!r}, what stands before ({self.options.named_at}) to {self.options.user!r}; "
                 "say whose is wanted: --of ID"
             )
         return True
 
     def said(
-        self, role: str, words: Words, at: datetime | None, path: str, metadata: dict[str, Any] | None = None
+        self, role: str, words: MessageText, at: datetime | None, path: str, metadata: dict[str, Any] | None = None
     ) -> ReadMessage | None:
         """Returns a message, or None if it is empty."""
         if not words:
@@ -156,9 +156,9 @@ class SourceFile:
         content = clean(text)
         if content != text:
             kept["mended"] = True
-        if len(content) * 4 > self.wishes.largest and len(content.encode()) > self.wishes.largest:
+        if len(content) * 4 > self.options.largest and len(content.encode()) > self.options.largest:
             size = len(content.encode())
-            raise Invalid(f"{path} has {size:,} bytes of text; a message may have up to {self.wishes.largest:,}")
+            raise Invalid(f"{path} has {size:,} bytes of text; a message may have up to {self.options.largest:,}")
         if words.parts:
             kept["parts"] = words.parts
         if kept:
@@ -186,6 +186,6 @@ class SourceFile:
     def _check(self, metadata: dict[str, Any], path: str) -> None:
         """Checks that metadata can be stored, including the mark for a missing time that may be added later."""
         try:
-            validate.metadata({**metadata, "undated": True}, self.wishes.largest)
+            validate.metadata({**metadata, "undated": True}, self.options.largest)
         except Invalid as problem:
             raise Invalid(f"{path}: {problem}") from None

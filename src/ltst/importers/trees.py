@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from ltst.errors import Invalid
-from ltst.importers.source import ReadMessage
+from ltst.importers.source import ReadMessage, SourceFile
 from ltst.importers.words import key
 from ltst.records import ImportedMessage
 
@@ -47,16 +47,21 @@ def ordered(parents: Parents, path: str, wished: Mapping[str, Sequence[str]] | N
 
 
 def assembled(
-    order: Iterable[str],
-    parents: Parents,
+    source: SourceFile,
     said: Mapping[str, ReadMessage | None],
     began: datetime | None,
-    now: datetime,
+    parents: Parents | None = None,
+    order: Iterable[str] | None = None,
 ) -> list[ImportedMessage]:
-    """Returns the visible messages, each after its nearest visible parent, whose time it takes if it has none."""
-    above: dict[str | None, tuple[str | None, datetime]] = {None: (None, began or _earliest(said) or now)}
+    """Returns the visible messages, each after its nearest visible parent, whose time it takes if it has none.
+
+    Without parents they stand in a row. A conversation without visible messages is counted as passed over.
+    """
+    parents = in_a_row(said) if parents is None else parents
+    earliest = next((each.at for each in said.values() if each is not None and each.at is not None), None)
+    above: dict[str | None, tuple[str | None, datetime]] = {None: (None, began or earliest or source.options.now)}
     found: list[ImportedMessage] = []
-    for name in order:
+    for name in said if order is None else order:
         before, time = above[parents[name]]
         one = said[name]
         if one is None:
@@ -67,6 +72,8 @@ def assembled(
         own, at = key(name), one.at or time
         found.append(ImportedMessage(own, one.role, one.content, at, before, one.metadata))
         above[name] = (own, at)
+    if not found:
+        source.pass_over("empty conversations")
     return found
 
 
@@ -90,7 +97,3 @@ def first_question(messages: Iterable[ImportedMessage]) -> str:
     """Returns a title for a conversation without one: the beginning of the user's first message."""
     asked = next((each.content for each in messages if each.role == "human"), "")
     return (asked.strip().splitlines() or [""])[0][:LONGEST_TITLE]
-
-
-def _earliest(said: Mapping[str, ReadMessage | None]) -> datetime | None:
-    return next((each.at for each in said.values() if each is not None and each.at is not None), None)

@@ -55,7 +55,7 @@ def key(foreign: str) -> str:
     return wanted if wanted.strip() and len(wanted) <= LONGEST_IDENTIFIER else sha256(wanted)
 
 
-class Words:
+class MessageText:
     """The content of a message while it is being assembled."""
 
     __slots__ = ("_said", "parts")
@@ -143,6 +143,11 @@ def fenced(code: str, language: object) -> str:
         fence += "`"
     known = language if isinstance(language, str) and language.isalnum() and language != "unknown" else ""
     return f"{fence}{known}\n{code}\n{fence}"
+
+
+def project(part: Mapping[str, Any]) -> str:
+    """Returns the name of the folder that a program worked in, or ""."""
+    return first(part, "cwd").replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
 def first(part: Mapping[str, Any], *names: str) -> str:

@@ -16,7 +16,7 @@ from ltst.rooms.search import FURTHER_PARTS, OTHER_VECTOR, OWN_VECTOR, REGISTRY,
 from ltst.rooms.work import Lease, WorkRules
 from ltst.support import answers
 from ltst.support.logs import LOGGER
-from ltst.support.place import beside
+from ltst.support.place import in_thread
 from ltst.support.terms import terms
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ async def _add_words(database: Database, user_id: str, rows: Sequence[Due]) -> N
     if lost := [row.id for row in rows if row.content is None]:
         await search.drop_due(database.user(user_id), lost)
     # In the order written, so that messages of one conversation get neighbouring numbers.
-    if worded := await beside(_worded, [row for row in reversed(rows) if row.content is not None]):
+    if worded := await in_thread(_worded, [row for row in reversed(rows) if row.content is not None]):
         await search.add_words(database.user(user_id), worded)
 
 

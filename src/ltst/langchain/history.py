@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ltst import adapters
-from ltst.adapters import at_once, awaited
+from ltst.adapters import Ask, both
 from ltst.errors import Invalid
 from ltst.memory import AsyncUser
 from ltst.records import ConversationMessage
@@ -54,46 +54,36 @@ class LtstChatMessageHistory(BaseChatMessageHistory):
         self._sessions = user.sessions
         self._limit = adapters.MOST if limit is None else validate.limit(limit, most=adapters.MOST)
 
-    @property
-    def messages(self) -> list[BaseMessage]:  # type: ignore[override]
+    async def _get(self, ask: Ask) -> list[BaseMessage]:
         """Returns the messages, oldest first."""
-        return _read(at_once(self._chat.window, self._limit))
+        return _read(await ask(self._chat.window, self._limit))
 
-    def add_messages(self, messages: Sequence[BaseMessage]) -> None:
+    async def _add(self, ask: Ask, messages: Sequence[BaseMessage]) -> None:
         """Stores messages, all or none."""
-        at_once(self._chat.add_many, _written(messages))
+        await ask(self._chat.add_many, [written(message_chunk_to_message(each)) for each in messages])
 
-    def clear(self) -> None:
+    async def _clear(self, ask: Ask) -> None:
         """Deletes the conversation: its messages, its working memory and what was learned from them alone."""
-        at_once(self._sessions.delete, self._chat.session_id)
+        await ask(self._sessions.delete, self._chat.session_id)
 
-    def newest(self, count: int) -> list[BaseMessage]:
+    async def _newest(self, ask: Ask, count: int) -> list[BaseMessage]:
         """Returns the newest messages, oldest first."""
-        return _read(at_once(self._chat.window, min(count, adapters.MOST))) if count else []
+        return _read(await ask(self._chat.window, min(count, adapters.MOST))) if count else []
 
-    def last(self, exchanges: int) -> list[BaseMessage]:
+    async def _last(self, ask: Ask, exchanges: int) -> list[BaseMessage]:
         """Returns the newest exchanges: what the user said, and everything until they speak again."""
-        return _last(at_once(self._chat.window, _reach(exchanges)), exchanges) if exchanges else []
+        if not exchanges:
+            return []
+        stored = await ask(self._chat.window, min(EXCHANGE * exchanges, adapters.MOST))
+        begun = [at for at, message in enumerate(stored) if message.role == "human"]
+        return _read(stored[begun[-exchanges] :] if len(begun) >= exchanges else stored)
 
-    async def aget_messages(self) -> list[BaseMessage]:
-        """Returns the messages, oldest first."""
-        return _read(await awaited(self._chat.window, self._limit))
-
-    async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """Stores messages, all or none."""
-        await awaited(self._chat.add_many, _written(messages))
-
-    async def aclear(self) -> None:
-        """Deletes the conversation: its messages, its working memory and what was learned from them alone."""
-        await awaited(self._sessions.delete, self._chat.session_id)
-
-    async def anewest(self, count: int) -> list[BaseMessage]:
-        """Returns the newest messages, oldest first."""
-        return _read(await awaited(self._chat.window, min(count, adapters.MOST))) if count else []
-
-    async def alast(self, exchanges: int) -> list[BaseMessage]:
-        """Returns the newest exchanges: what the user said, and everything until they speak again."""
-        return _last(await awaited(self._chat.window, _reach(exchanges)), exchanges) if exchanges else []
+    _messages, aget_messages = both(_get)
+    messages = property(_messages)
+    add_messages, aadd_messages = both(_add)
+    clear, aclear = both(_clear)
+    newest, anewest = both(_newest)
+    last, alast = both(_last)
 
 
 class AsyncConversationBufferWindowMemory(BaseChatMemory):
@@ -154,19 +144,6 @@ class LtstConversationWindowMemory(AsyncConversationBufferWindowMemory):
         return await self.chat_memory.alast(self.k)
 
 
-def _reach(exchanges: int) -> int:
-    return min(EXCHANGE * exchanges, adapters.MOST)
-
-
-def _last(stored: Sequence[ConversationMessage], exchanges: int) -> list[BaseMessage]:
-    begun = [at for at, message in enumerate(stored) if message.role == "human"]
-    return _read(stored[begun[-exchanges] :] if len(begun) >= exchanges else stored)
-
-
-def _written(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
-    return [written(message_chunk_to_message(each)) for each in messages]
-
-
 def written(message: BaseMessage) -> dict[str, Any]:
     """Returns the arguments of `add`: the text, and metadata with everything else that restores the message."""
     text, kept = _text(message), _beside(message)
@@ -178,10 +155,10 @@ def written(message: BaseMessage) -> dict[str, Any]:
 
 
 def _read(stored: Sequence[ConversationMessage]) -> list[BaseMessage]:
-    return messages_from_dict([_told(message) for message in stored])
+    return messages_from_dict([_as_dict(message) for message in stored])
 
 
-def _told(message: ConversationMessage) -> dict[str, Any]:
+def _as_dict(message: ConversationMessage) -> dict[str, Any]:
     kept = message.metadata.get(KEPT)
     beside = dict(kept) if isinstance(kept, Mapping) else {}
     kind = beside["type"] if beside.get("type") in NAMED else message.role

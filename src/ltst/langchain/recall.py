@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from ltst import adapters
-from ltst.adapters import awaited, called, finished
+from ltst.adapters import Ask, awaited, both, called, finished
 from ltst.errors import Invalid
 from ltst.langchain.history import written
 from ltst.memory import AsyncUser
@@ -38,15 +38,11 @@ class LtstRetriever(BaseRetriever):
         super().model_post_init(context)
         adapters.check_user(self.user)
 
-    def _get_relevant_documents(self, query: str, *, run_manager: Any, **asked: Any) -> list[Document]:
-        return finished(self._found(called, query, asked))
-
-    async def _aget_relevant_documents(self, query: str, *, run_manager: Any, **asked: Any) -> list[Document]:
-        return await self._found(awaited, query, asked)
-
-    async def _found(self, ask: Callable[..., Any], query: str, asked: dict[str, Any]) -> list[Document]:
+    async def _found(self, ask: Ask, /, query: str, *, run_manager: Any, **asked: Any) -> list[Document]:
         limit = asked.pop("k", self.k)
         return [_document(hit) for hit in await ask(self.user.search, query, limit=limit, **{**self.filters, **asked})]
+
+    _get_relevant_documents, _aget_relevant_documents = both(_found)
 
 
 def _document(hit: Hit) -> Document:
@@ -85,14 +81,6 @@ class LtstMemoryMiddleware(AgentMiddleware):
             adapters.check_user(user)
         self._user, self._session_id, self._agent, self._most = user, session_id, agent, max_tokens
 
-    def before_agent(self, state: Any, runtime: Any) -> None:
-        """Stores what the user says."""
-        finished(self._store(called, state["messages"], runtime))
-
-    async def abefore_agent(self, state: Any, runtime: Any) -> None:
-        """Stores what the user says."""
-        await self._store(awaited, state["messages"], runtime)
-
     def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
         """Calls the model with what is remembered about the user's last message."""
         return handler(finished(self._remembering(called, request)))
@@ -100,14 +88,6 @@ class LtstMemoryMiddleware(AgentMiddleware):
     async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
         """Calls the model with what is remembered about the user's last message."""
         return await handler(await self._remembering(awaited, request))
-
-    def after_agent(self, state: Any, runtime: Any) -> None:
-        """Stores what the agent did and said."""
-        finished(self._store(called, state["messages"], runtime))
-
-    async def aafter_agent(self, state: Any, runtime: Any) -> None:
-        """Stores what the agent did and said."""
-        await self._store(awaited, state["messages"], runtime)
 
     def _chat(self, runtime: Any) -> Any:
         user = self._user(runtime) if callable(self._user) else self._user
@@ -117,23 +97,23 @@ class LtstMemoryMiddleware(AgentMiddleware):
             raise Invalid(UNNAMED)
         return user.chat(str(session_id), agent=self._agent)
 
-    async def _store(self, ask: Callable[..., Any], messages: Sequence[AnyMessage], runtime: Any) -> None:
+    async def _store(self, ask: Ask, state: Any, runtime: Any) -> None:
         """Stores the last turn, each message under its id, so that those already stored stay unchanged."""
-        turns = [{**written(message), "key": message.id} for message in messages[_last_question(messages) :]]
-        await ask(self._chat(runtime).add_many, turns)
+        turn = state["messages"][_last_question(state["messages"]) :]
+        await ask(self._chat(runtime).add_many, [{**written(message), "key": message.id} for message in turn])
 
-    async def _remembering(self, ask: Callable[..., Any], request: Any) -> Any:
+    before_agent, abefore_agent = both(_store)
+    after_agent, aafter_agent = both(_store)
+
+    async def _remembering(self, ask: Ask, request: Any) -> Any:
         at = _last_question(request.messages)
         question = str(request.messages[at].text) if request.messages else ""
-        if not question.strip():
-            return request
         chat = self._chat(request.runtime)
-        # What the model sees anyway need not be recalled.
-        context = await ask(chat.context, about=question, max_tokens=self._most, window=len(request.messages))
-        if context.system is None:
+        found = await adapters.recalled(ask, chat, question, self._most, shown=len(request.messages))
+        if found is None:
             return request
         said = request.system_message.text if request.system_message else ""
-        return request.override(system_message=SystemMessage(f"{said}\n\n{context.system}".strip()))
+        return request.override(system_message=SystemMessage(f"{said}\n\n{found}".strip()))
 
 
 def _last_question(messages: Sequence[AnyMessage]) -> int:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequenc
 from typing import Any
 
 from ltst import adapters
-from ltst.adapters import awaited, called, finished
+from ltst.adapters import Ask, awaited, both, called, finished
 from ltst.errors import Invalid
 from ltst.memory import AsyncUser
 from ltst.records import Item
@@ -24,12 +24,11 @@ with adapters.needed("langchain", "langchain"):
     from langchain_core.stores import ByteStore
     from langchain_core.vectorstores import VectorStore
 
-Ask = Callable[..., Any]
 # The maximum number of operations in a batch.
 BATCH = 10_000
 
 
-class _Kept:
+class _Namespace:
     """A user's items in one namespace, read and written in batches."""
 
     def __init__(self, user: AsyncUser | User, namespace: Sequence[str]) -> None:
@@ -71,39 +70,31 @@ class LtstByteStore(ByteStore):
 
     def __init__(self, user: AsyncUser | User, *, namespace: Sequence[str] = ("langchain", "bytes")) -> None:
         """Stores bytes in a namespace of a user's items."""
-        self._kept = _Kept(user, namespace)
+        self._items = _Namespace(user, namespace)
 
-    def mget(self, keys: Sequence[str]) -> list[bytes | None]:
+    async def _get(self, ask: Ask, keys: Sequence[str]) -> list[bytes | None]:
         """Returns values in the order of their keys; None for missing ones."""
-        return _values(finished(self._kept.get(called, keys)))
+        return [None if item is None else item.value for item in await self._items.get(ask, keys)]
 
-    async def amget(self, keys: Sequence[str]) -> list[bytes | None]:
-        """Returns values in the order of their keys; None for missing ones."""
-        return _values(await self._kept.get(awaited, keys))
-
-    def mset(self, key_value_pairs: Sequence[tuple[str, bytes]]) -> None:
+    async def _set(self, ask: Ask, key_value_pairs: Sequence[tuple[str, bytes]]) -> None:
         """Stores values under their keys."""
-        finished(self._kept.put(called, key_value_pairs, fields=()))
+        await self._items.put(ask, key_value_pairs, fields=())
 
-    async def amset(self, key_value_pairs: Sequence[tuple[str, bytes]]) -> None:
-        """Stores values under their keys."""
-        await self._kept.put(awaited, key_value_pairs, fields=())
-
-    def mdelete(self, keys: Sequence[str]) -> None:
+    async def _delete(self, ask: Ask, keys: Sequence[str]) -> None:
         """Removes values, ignoring missing keys."""
-        finished(self._kept.delete(called, keys))
+        await self._items.delete(ask, keys)
 
-    async def amdelete(self, keys: Sequence[str]) -> None:
-        """Removes values, ignoring missing keys."""
-        await self._kept.delete(awaited, keys)
+    mget, amget = both(_get)
+    mset, amset = both(_set)
+    mdelete, amdelete = both(_delete)
 
     def yield_keys(self, *, prefix: str | None = None) -> Iterator[str]:
         """Yields the keys that begin with a prefix."""
-        yield from (key for key in finished(self._kept.keys(called)) if key.startswith(prefix or ""))
+        yield from (key for key in finished(self._items.keys(called)) if key.startswith(prefix or ""))
 
     async def ayield_keys(self, *, prefix: str | None = None) -> AsyncIterator[str]:
         """Yields the keys that begin with a prefix."""
-        for key in await self._kept.keys(awaited):
+        for key in await self._items.keys(awaited):
             if key.startswith(prefix or ""):
                 yield key
 
@@ -119,35 +110,30 @@ class LtstCache(BaseCache):
         namespace: Sequence[str] = ("langchain", "cache"),
     ) -> None:
         """Stores answers in a namespace of a user's items, for `ttl` seconds or forever."""
-        self._kept = _Kept(user, namespace)
+        self._items = _Namespace(user, namespace)
         self._how = {"fields": (), **({} if ttl is None else {"ttl": ttl})}
 
-    def lookup(self, prompt: str, llm_string: str) -> Any:
+    async def _lookup(self, ask: Ask, prompt: str, llm_string: str) -> Any:
         """Returns the cached answer of a model to a prompt, or None."""
-        return _generations(finished(self._kept.get(called, [_digest(prompt, llm_string)])))
+        (item,) = await self._items.get(ask, [_digest(prompt, llm_string)])
+        if item is None:
+            return None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LangChainBetaWarning)  # users of the cache cannot do anything about it
+            return [loads(each, allowed_objects="core") for each in item.value]
 
-    async def alookup(self, prompt: str, llm_string: str) -> Any:
-        """Returns the cached answer of a model to a prompt, or None."""
-        return _generations(await self._kept.get(awaited, [_digest(prompt, llm_string)]))
-
-    def update(self, prompt: str, llm_string: str, return_val: Any) -> None:
+    async def _update(self, ask: Ask, prompt: str, llm_string: str, return_val: Any) -> None:
         """Caches the answer of a model to a prompt."""
-        finished(self._kept.put(called, _answer(prompt, llm_string, return_val), **self._how))
+        answer = (_digest(prompt, llm_string), [dumps(each) for each in return_val])
+        await self._items.put(ask, [answer], **self._how)
 
-    async def aupdate(self, prompt: str, llm_string: str, return_val: Any) -> None:
-        """Caches the answer of a model to a prompt."""
-        await self._kept.put(awaited, _answer(prompt, llm_string, return_val), **self._how)
-
-    def clear(self, **options: Any) -> None:
+    async def _clear(self, ask: Ask, /, **options: Any) -> None:
         """Removes all answers."""
-        finished(self._clear(called))
+        await self._items.delete(ask, await self._items.keys(ask))
 
-    async def aclear(self, **options: Any) -> None:
-        """Removes all answers."""
-        await self._clear(awaited)
-
-    async def _clear(self, ask: Ask) -> None:
-        await self._kept.delete(ask, await self._kept.keys(ask))
+    lookup, alookup = both(_lookup)
+    update, aupdate = both(_update)
+    clear, aclear = both(_clear)
 
 
 class LtstVectorStore(VectorStore):
@@ -161,7 +147,7 @@ class LtstVectorStore(VectorStore):
         namespace: Sequence[str] = ("langchain", "documents"),
     ) -> None:
         """Stores documents in a namespace of a user's items."""
-        self._kept = _Kept(user, namespace)
+        self._items = _Namespace(user, namespace)
         self._embedding = embedding
 
     @property
@@ -169,8 +155,10 @@ class LtstVectorStore(VectorStore):
         """Returns the model that makes the vectors."""
         return self._embedding
 
-    def add_texts(
+    async def _add(
         self,
+        ask: Ask,
+        /,
         texts: Iterable[str],
         metadatas: list[dict[str, Any]] | None = None,
         *,
@@ -179,57 +167,47 @@ class LtstVectorStore(VectorStore):
     ) -> list[str]:
         """Stores texts, replacing those with the same ids; returns the ids."""
         given = list(texts)
-        vectors = self._embedding.embed_documents(given) if self._embedding else None
-        return finished(self._add(called, given, metadatas, ids, vectors))
+        if any(each is not None and len(each) != len(given) for each in (metadatas, ids)):
+            raise Invalid(f"there must be as many metadatas and ids as texts, {len(given)}")
+        vectors = await self._vectors(ask, given)
+        named = [each or new_id() for each in ids or [""] * len(given)]
+        await self._items.put_each(
+            ask,
+            (
+                {
+                    "key": key,
+                    "value": {"text": text, "metadata": metadatas[at] if metadatas else {}},
+                    "fields": ("text",),
+                    **({} if vectors is None else {"vectors": [vectors[at]]}),
+                }
+                for at, (key, text) in enumerate(zip(named, given, strict=True))
+            ),
+        )
+        return named
 
-    async def aadd_texts(
-        self,
-        texts: Iterable[str],
-        metadatas: list[dict[str, Any]] | None = None,
-        *,
-        ids: list[str] | None = None,
-        **options: Any,
-    ) -> list[str]:
-        """Stores texts, replacing those with the same ids; returns the ids."""
-        given = list(texts)
-        vectors = await self._embedding.aembed_documents(given) if self._embedding else None
-        return await self._add(awaited, given, metadatas, ids, vectors)
-
-    def delete(self, ids: list[str] | None = None, **options: Any) -> bool:
+    async def _delete(self, ask: Ask, /, ids: list[str] | None = None, **options: Any) -> bool:
         """Removes documents; without ids, all of them."""
-        return finished(self._delete(called, ids))
+        await self._items.delete(ask, await self._items.keys(ask) if ids is None else ids)
+        return True
 
-    async def adelete(self, ids: list[str] | None = None, **options: Any) -> bool:
-        """Removes documents; without ids, all of them."""
-        return await self._delete(awaited, ids)
-
-    def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
+    async def _get(self, ask: Ask, ids: Sequence[str], /) -> list[Document]:
         """Returns the documents that exist, in the order of the ids."""
-        return [_document(item) for item in finished(self._kept.get(called, ids)) if item]
+        return [_document(item) for item in await self._items.get(ask, ids) if item]
 
-    async def aget_by_ids(self, ids: Sequence[str], /) -> list[Document]:
-        """Returns the documents that exist, in the order of the ids."""
-        return [_document(item) for item in await self._kept.get(awaited, ids) if item]
-
-    def similarity_search(self, query: str, k: int = 4, **options: Any) -> list[Document]:
-        """Returns the documents nearest to a query, the best first; `filter` works as in a search of items."""
-        return [found for found, _ in self.similarity_search_with_score(query, k, **options)]
-
-    async def asimilarity_search(self, query: str, k: int = 4, **options: Any) -> list[Document]:
-        """Returns the documents nearest to a query, the best first; `filter` works as in a search of items."""
-        return [found for found, _ in await self.asimilarity_search_with_score(query, k, **options)]
-
-    def similarity_search_with_score(self, *args: Any, **kwargs: Any) -> list[tuple[Document, float]]:
+    async def _search_with_score(self, ask: Ask, *args: Any, **kwargs: Any) -> list[tuple[Document, float]]:
         """Returns the nearest documents with their scores; 1 is the nearest."""
         query, k, filter = _asked(*args, **kwargs)
-        wanted = {"vector": self._embedding.embed_query(query)} if self._embedding else {"query": query}
-        return finished(self._found(called, k, filter, wanted))
+        return await self._found(ask, k, filter, await self._wanted(ask, query))
 
-    async def asimilarity_search_with_score(self, *args: Any, **kwargs: Any) -> list[tuple[Document, float]]:
-        """Returns the nearest documents with their scores; 1 is the nearest."""
-        query, k, filter = _asked(*args, **kwargs)
-        wanted = {"vector": await self._embedding.aembed_query(query)} if self._embedding else {"query": query}
-        return await self._found(awaited, k, filter, wanted)
+    async def _search(self, ask: Ask, /, query: str, k: int = 4, **options: Any) -> list[Document]:
+        """Returns the documents nearest to a query, the best first; `filter` works as in a search of items."""
+        return [found for found, _ in await self._search_with_score(ask, query, k, **options)]
+
+    add_texts, aadd_texts = both(_add)
+    delete, adelete = both(_delete)
+    get_by_ids, aget_by_ids = both(_get)
+    similarity_search, asimilarity_search = both(_search)
+    similarity_search_with_score, asimilarity_search_with_score = both(_search_with_score)
 
     def similarity_search_by_vector(self, embedding: list[float], k: int = 4, **options: Any) -> list[Document]:
         """Returns the documents whose vectors are nearest to this one."""
@@ -257,49 +235,29 @@ class LtstVectorStore(VectorStore):
         made.add_texts(texts, metadatas, ids=ids)
         return made
 
-    async def _add(
-        self,
-        ask: Ask,
-        texts: Sequence[str],
-        metadatas: Sequence[dict[str, Any]] | None,
-        ids: Sequence[str | None] | None,
-        vectors: Sequence[Sequence[float]] | None,
-    ) -> list[str]:
-        if any(given is not None and len(given) != len(texts) for given in (metadatas, ids)):
-            raise Invalid(f"there must be as many metadatas and ids as texts, {len(texts)}")
-        named = [given or new_id() for given in ids or [None] * len(texts)]
-        await self._kept.put_each(
-            ask,
-            (
-                {
-                    "key": key,
-                    "value": {"text": text, "metadata": metadatas[at] if metadatas else {}},
-                    "fields": ("text",),
-                    **({} if vectors is None else {"vectors": [vectors[at]]}),
-                }
-                for at, (key, text) in enumerate(zip(named, texts, strict=True))
-            ),
-        )
-        return named
+    async def _vectors(self, ask: Ask, texts: list[str]) -> list[list[float]] | None:
+        if self._embedding is None:
+            return None
+        awaits = ask is awaited
+        return await self._embedding.aembed_documents(texts) if awaits else self._embedding.embed_documents(texts)
 
-    async def _delete(self, ask: Ask, ids: Sequence[str] | None) -> bool:
-        await self._kept.delete(ask, await self._kept.keys(ask) if ids is None else ids)
-        return True
+    async def _wanted(self, ask: Ask, query: str) -> dict[str, Any]:
+        """Returns what a query is found by: its vector, or its words in ltst's own index."""
+        if self._embedding is None:
+            return {"query": query}
+        awaits = ask is awaited
+        return {"vector": await self._embedding.aembed_query(query) if awaits else self._embedding.embed_query(query)}
 
     async def _found(
         self, ask: Ask, k: int, filter: dict[str, Any] | None, wanted: dict[str, Any]
     ) -> list[tuple[Document, float]]:
         narrowed = {"metadata": filter} if filter else None
-        found = await ask(self._kept.items.search, self._kept.namespace, limit=k, filter=narrowed, **wanted)
+        found = await ask(self._items.items.search, self._items.namespace, limit=k, filter=narrowed, **wanted)
         return [(_document(item), item.score or 0.0) for item in found]
 
 
 def _asked(query: str, k: int = 4, filter: dict[str, Any] | None = None, **options: Any) -> tuple[str, int, Any]:
     return query, k, filter
-
-
-def _values(items: Sequence[Item | None]) -> list[bytes | None]:
-    return [None if item is None else item.value for item in items]
 
 
 def _document(item: Item) -> Document:
@@ -308,16 +266,3 @@ def _document(item: Item) -> Document:
 
 def _digest(prompt: str, llm_string: str) -> str:
     return sha256(adapters.as_json([prompt, llm_string]))
-
-
-def _answer(prompt: str, llm_string: str, generations: Any) -> list[tuple[str, Any]]:
-    return [(_digest(prompt, llm_string), [dumps(each) for each in generations])]
-
-
-def _generations(items: Sequence[Item | None]) -> Any:
-    (item,) = items
-    if item is None:
-        return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LangChainBetaWarning)  # users of the cache cannot do anything about it
-        return [loads(each, allowed_objects="core") for each in item.value]

@@ -13,11 +13,11 @@ from ltst.learn.listen import ACTOR
 from ltst.learn.superseding import Pair, likelihood, says_so, takes_place
 from ltst.rooms import events, search, statements, work
 from ltst.rooms.search import Holders
-from ltst.rooms.statements import Compared, Telling
+from ltst.rooms.statements import ComparedMessage, ComparedStatement
 from ltst.rooms.work import Lease
 from ltst.support.child import Limits
 from ltst.support.children import LEARNING
-from ltst.support.place import beside
+from ltst.support.place import in_thread
 from ltst.support.terms import terms
 
 BATCH = 100
@@ -33,7 +33,7 @@ DAY = 86_400.0
 async def compare(database: Database, lease: Lease, *, limits: Limits) -> int:
     """Compares new statements with the others; returns how many were compared."""
     async with database.transaction(user_scope(lease.user_id)) as tx:
-        new = await tx.rows("statements.uncompared", Compared, limit=BATCH)
+        new = await tx.rows("statements.uncompared", ComparedStatement, limit=BATCH)
         later = [each for one in new for each in await statements.nearest(tx, one, later=True, limit=NEAREST_LATER)]
         # A later statement that was compared before a new one arrived may replace it.
         asked = [*{each.statement_id: each for each in [*new, *later]}.values()]
@@ -45,10 +45,10 @@ async def compare(database: Database, lease: Lease, *, limits: Limits) -> int:
     return len(new)
 
 
-async def _saying_so(asked: Sequence[Compared], limits: Limits, owner: str) -> list[Compared]:
+async def _saying_so(asked: Sequence[ComparedStatement], limits: Limits, owner: str) -> list[ComparedStatement]:
     """Returns the statements that say something changed, in the order said; without those too slow to read."""
     said = sorted(asked, key=lambda each: (each.said_at, each.position, each.start_at))
-    found, left = list[Compared](), said
+    found, left = list[ComparedStatement](), said
     while left:
         told = await LEARNING.each(says_so, [(each.content,) for each in left], limits, owner=owner)
         found += [each for each, says in zip(left, told, strict=False) if says is True]
@@ -56,10 +56,10 @@ async def _saying_so(asked: Sequence[Compared], limits: Limits, owner: str) -> l
     return found
 
 
-async def _supersede(tx: Transaction, newer: Compared, limits: Limits) -> None:
+async def _supersede(tx: Transaction, newer: ComparedStatement, limits: Limits) -> None:
     """Marks the nearest earlier statement as replaced by this one, if the wording says so."""
     for older in await statements.nearest(tx, newer, later=False, limit=1):
-        one, other = await beside(terms_of, [older, newer])
+        one, other = await in_thread(terms_of, [older, newer])
         shared = sorted(one & other)
         known = await search.holders(tx, shared)
         rare = [term for term in shared if known.units.get(term, 0) <= max(RARE, RARE_SHARE * known.total)]
@@ -79,9 +79,9 @@ async def _doubt(tx: Transaction, new: Iterable[str], limits: Limits) -> None:
             await _doubt_before(tx, newer, limits)
 
 
-async def _doubt_before(tx: Transaction, newer: Telling, limits: Limits) -> None:
+async def _doubt_before(tx: Transaction, newer: ComparedMessage, limits: Limits) -> None:
     before = await statements.nearest_telling(tx, newer.message_id, later=False, limit=NEAREST_BEFORE)
-    words = await beside(terms_of, [newer, *before])
+    words = await in_thread(terms_of, [newer, *before])
     known = await search.holders(tx, set[str]().union(*words))
     asked = [(pair,) for pair in pairs(newer, before, words, known)]
     likely = await LEARNING.each(likelihood, asked, limits, owner=str(tx.scope.user_id))
@@ -93,7 +93,9 @@ async def _doubt_before(tx: Transaction, newer: Telling, limits: Limits) -> None
     await statements.doubt(tx, newer.message_id, doubts)
 
 
-def pairs(newer: Telling, before: Sequence[Telling], words: Sequence[set[str]], known: Holders) -> Iterator[Pair]:
+def pairs(
+    newer: ComparedMessage, before: Sequence[ComparedMessage], words: Sequence[set[str]], known: Holders
+) -> Iterator[Pair]:
     """Yields a message paired with each earlier one, the nearest first; `words` holds the terms of each."""
     rare = {
         term: math.log(1 + max(known.total - units + 0.5, 0.0) / (units + 0.5)) for term, units in known.units.items()
@@ -114,7 +116,7 @@ def pairs(newer: Telling, before: Sequence[Telling], words: Sequence[set[str]], 
         )
 
 
-def terms_of(told: Sequence[Compared | Telling]) -> list[set[str]]:
+def terms_of(told: Sequence[ComparedStatement | ComparedMessage]) -> list[set[str]]:
     """Returns the set of terms of each message, as search compares them."""
     return [{*terms(each.content)} for each in told]
 

@@ -11,11 +11,11 @@ from ltst.db.pool import Database, SingleCall, Transaction, user_scope
 from ltst.learn import keys
 from ltst.learn.rules import read_message
 from ltst.learn.weigh import NO_AGENT, hold, weigh
-from ltst.records import ME, Claim, ConversationMessage, Earlier, Learnt
+from ltst.records import ME, Claim, ConversationMessage, EarlierMessage, MessageReading
 from ltst.rooms import claims, events, facts, messages, sessions, statements, work
 from ltst.rooms.claims import SourcedClaim
-from ltst.rooms.events import Told
-from ltst.rooms.statements import SpanOf
+from ltst.rooms.events import NewEvent
+from ltst.rooms.statements import StatementInMessage
 from ltst.rooms.work import Lease
 from ltst.support.child import Limits
 from ltst.support.children import LEARNING, OutOfTime
@@ -76,7 +76,7 @@ async def around(calls: SingleCall, message_id: str) -> list[ConversationMessage
 
 async def _heard(
     spoken: Sequence[ConversationMessage], nearby: Sequence[ConversationMessage], limits: Limits, user_id: str
-) -> tuple[list[tuple[ConversationMessage, Learnt]], list[ConversationMessage]]:
+) -> tuple[list[tuple[ConversationMessage, MessageReading]], list[ConversationMessage]]:
     """Returns what the messages say, up to the first that takes too long to read, and that one."""
     before = {after.message_id: each.content[-BEFORE:] for each, after in pairwise(nearby)}
     given = [(*_words(each), before.get(each.message_id, ""), _earlier(each, nearby)) for each in spoken]
@@ -86,7 +86,9 @@ async def _heard(
     return read, slow
 
 
-async def _keep(tx: Transaction, heard: Sequence[tuple[ConversationMessage, Learnt]], agent: str | None) -> None:
+async def _keep(
+    tx: Transaction, heard: Sequence[tuple[ConversationMessage, MessageReading]], agent: str | None
+) -> None:
     """Stores what was heard, and folds the claims into what is known."""
     said = [_said_in(message, addressed(claim, agent)) for message, learnt in heard for claim in learnt.claims]
     keyed, by_name = [each for each in said if each.claim.key], [each for each in said if not each.claim.key]
@@ -98,9 +100,11 @@ async def _keep(tx: Transaction, heard: Sequence[tuple[ConversationMessage, Lear
     # Only now, because the same messages may have introduced whoever is gone.
     gone = [each for given in by_name for each in await _known_by_name(tx, given)]
     await weigh(tx, await claims.add(tx, gone, reader=LOCAL))
-    spans = [SpanOf(str(message.message_id), each) for message, learnt in heard for each in learnt.statements]
+    spans = [
+        StatementInMessage(str(message.message_id), each) for message, learnt in heard for each in learnt.statements
+    ]
     new = await statements.add(tx, spans)
-    await events.add_many(tx, ACTOR, [Told("learn", "statement", statement_id, {}) for statement_id in new])
+    await events.add_many(tx, ACTOR, [NewEvent("learn", "statement", statement_id, {}) for statement_id in new])
 
 
 async def _known_by_name(tx: Transaction, said: SourcedClaim) -> list[SourcedClaim]:
@@ -120,7 +124,7 @@ def _words(message: ConversationMessage) -> tuple[str, datetime]:
     return message.content, message.timestamp
 
 
-def _earlier(message: ConversationMessage, nearby: Sequence[ConversationMessage]) -> list[Earlier]:
+def _earlier(message: ConversationMessage, nearby: Sequence[ConversationMessage]) -> list[EarlierMessage]:
     """Returns the user's messages just before this one, the latest last; stops at one that is not the user's own."""
     index, (_, said_at) = message.message_index or 0, _words(message)
     human = [each for each in nearby if each.role == "human" and 0 < index - (each.message_index or 0) <= NEAR]
@@ -132,7 +136,7 @@ def _earlier(message: ConversationMessage, nearby: Sequence[ConversationMessage]
         ),
         reversed(human),
     )
-    return [Earlier(str(each.message_id), each.content) for each in [*own][:MOST_EARLIER][::-1]]
+    return [EarlierMessage(str(each.message_id), each.content) for each in [*own][:MOST_EARLIER][::-1]]
 
 
 def _too_slow(limits: Limits) -> str:

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from ltst.learn import grounding, keys
 from ltst.learn.quoted import REASONS, Claimed, Noted, Quoted, Refused, quoted, vetoed
-from ltst.learn.transcript import ShownTurn, bare_answer, cut, messages, shown_turns
+from ltst.learn.transcript import ShownTurn, bare_answer, messages, shown_turns
 from ltst.providers.language import ask
 from ltst.recall import temporal
 from ltst.records import STATEMENT_KINDS, Claim, ConversationMessage, Fact, Statement
 from ltst.support.child import Limits
 from ltst.support.children import LEARNING
 from ltst.support.logs import LOGGER
+from ltst.support.text import shortened
 
 if TYPE_CHECKING:
     from ltst.protocols import LanguageModel
@@ -128,7 +129,7 @@ async def extracted(
 
 def request(shown: Sequence[ShownTurn], known: Sequence[Fact], noted: Noted = NOTHING) -> list[dict[str, str]]:
     """Returns the messages that ask for claims and statements."""
-    facts = [{"key": fact.key, "value": cut(fact.value, LONGEST_KNOWN)} for fact in known[:MOST_KNOWN]]
+    facts = [{"key": fact.key, "value": shortened(fact.value, LONGEST_KNOWN)} for fact in known[:MOST_KNOWN]]
     numbers = {each.message.message_id: each.number for each in shown}
     names = [{"id": name, **_noted(each, numbers)} for name, each in noted.by_name().items()]
     data = {"known": facts, "noted": names, "turns": [each.as_data() for each in shown]}
@@ -139,10 +140,10 @@ def _noted(each: Statement | Claimed, numbers: Mapping[str | None, int]) -> dict
     """Returns how the prompt shows what is noted: by turn number if the turn is shown, else with its date."""
     number = numbers.get(each.message_id)
     if isinstance(each, Claimed):
-        return {"turn": number, "key": each.key, "value": cut(each.value, LONGEST_KNOWN)}
+        return {"turn": number, "key": each.key, "value": shortened(each.value, LONGEST_KNOWN)}
     if number is not None:  # the turn itself shows the full text
-        return {"turn": number, "text": cut(each.content, LONGEST_KNOWN)}
-    return {"on": f"{each.said_at:%Y-%m-%d}", "about": each.about, "text": cut(each.content, LONGEST_NOTED)}
+        return {"turn": number, "text": shortened(each.content, LONGEST_KNOWN)}
+    return {"on": f"{each.said_at:%Y-%m-%d}", "about": each.about, "text": shortened(each.content, LONGEST_NOTED)}
 
 
 def weigh(answer: str, shown: Sequence[ShownTurn], noted: Noted = NOTHING) -> Weighed:

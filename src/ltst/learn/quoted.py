@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ltst.learn import gate, statements
-from ltst.records import STATEMENT_KINDS, ConversationMessage, Stated, Statement
+from ltst.records import STATEMENT_KINDS, ConversationMessage, NewStatement, Statement
 from ltst.support.tables import Table
 from ltst.support.text import holds_any
 
@@ -72,7 +72,7 @@ class Quoted:
     """A statement in a message, the id of the one already there, if any, and the ids of those it replaces."""
 
     message_id: str
-    stated: Stated
+    stated: NewStatement
     known: str | None
     replaces: tuple[str, ...] = ()
 
@@ -93,7 +93,7 @@ def quoted(
     for start, end in _places(raw.get("quote"), text):
         person = _about(raw.get("about"), text[start:end], kind, said)
         times = statements.lasts(text[start:end], kind, message.timestamp)
-        stated = Stated(start, end, kind, person, confidence, *times, origin="model")
+        stated = NewStatement(start, end, kind, person, confidence, *times, origin="model")
         found.append(_known(message.message_id, stated, noted))
     return [replace(found[0], replaces=_replaced(raw.get("replaces"), found[0], message, noted)), *found[1:]]
 
@@ -182,7 +182,7 @@ def _whole(piece: statements.Span, sentence: statements.Span) -> statements.Span
     return sentence if 2 * (piece[1] - piece[0]) >= sentence[1] - sentence[0] else piece
 
 
-def _known(message_id: str, stated: Stated, noted: Noted) -> Quoted:
+def _known(message_id: str, stated: NewStatement, noted: Noted) -> Quoted:
     """Returns a new statement, or the one that already covers its place, whose confidence stays as it is."""
     for each in noted.statements:
         if each.message_id == message_id and each.start_at <= stated.start_at and stated.end_at <= each.end_at:

@@ -15,12 +15,12 @@ from ltst.protocols import LanguageModel
 from ltst.providers.vectors import TextRefused
 from ltst.records import ME, ConversationMessage, Statement
 from ltst.rooms import claims, events, facts, messages, sessions, statements, work
-from ltst.rooms.claims import Heard, SourcedClaim
-from ltst.rooms.events import Told
-from ltst.rooms.statements import SpanOf
+from ltst.rooms.claims import SourcedClaim, StoredClaim
+from ltst.rooms.events import NewEvent
+from ltst.rooms.statements import StatementInMessage
 from ltst.rooms.work import Lease
 from ltst.support.child import Limits
-from ltst.support.place import beside
+from ltst.support.place import in_thread
 from ltst.support.terms import terms
 
 BATCH = 40
@@ -86,10 +86,10 @@ async def _noted(calls: SingleCall, spoken: Sequence[ConversationMessage]) -> No
     said = await statements.list_all(calls, about=None, kind=None, current=True, session_id=None, limit=LATEST)
     last = max(each.timestamp for each in spoken if each.timestamp is not None)
     before = [each for each in said if each.message_id not in ids and each.said_at <= last]
-    earlier = await beside(_nearest, before, [each.content for each in spoken])
+    earlier = await in_thread(_nearest, before, [each.content for each in spoken])
     local = [
         Claimed(each.claim_id, each.message_id, each.claim_key, each.claim_value)
-        for each in await calls.rows("claims.in_messages", Heard, message_ids=ids)
+        for each in await calls.rows("claims.in_messages", StoredClaim, message_ids=ids)
     ]
     return Noted([*stated[:MOST_OF_TURNS], *earlier], local[:MOST_OF_TURNS])
 
@@ -115,14 +115,16 @@ async def _keep(tx: Transaction, read: Weighed, spoken: Sequence[ConversationMes
     await weigh(tx, [*new, *gone])
     # Struck out until learned anew; what a person set is never struck out.
     struck = await tx.values("statements.strike_out", ids=read.wrong) if read.wrong else []
-    await events.add_many(tx, ACTOR, [Told("reject", "statement", each, {"by": MODEL}) for each in struck])
+    await events.add_many(tx, ACTOR, [NewEvent("reject", "statement", each, {"by": MODEL}) for each in struck])
     await _keep_stated(tx, [each for each in read.stated if each.message_id in speaks])
 
 
 async def _keep_stated(tx: Transaction, stated: Sequence[Quoted]) -> None:
     """Stores new statements, updates those already there, and marks the ones they replace."""
-    new = await statements.add(tx, [SpanOf(each.message_id, each.stated) for each in stated if each.known is None])
-    await events.add_many(tx, ACTOR, [Told("learn", "statement", each, {}) for each in new])
+    new = await statements.add(
+        tx, [StatementInMessage(each.message_id, each.stated) for each in stated if each.known is None]
+    )
+    await events.add_many(tx, ACTOR, [NewEvent("learn", "statement", each, {}) for each in new])
     for each in stated:
         if each.known is not None:
             # Its origin and confidence stay as they are.

@@ -8,7 +8,7 @@ from datetime import datetime
 from ltst.learn.extract import claims_after
 from ltst.learn.gate import weights
 from ltst.learn.statements import read
-from ltst.records import Earlier, Learnt
+from ltst.records import EarlierMessage, MessageReading
 
 
 def prepare() -> None:
@@ -18,6 +18,6 @@ def prepare() -> None:
     weights()
 
 
-def read_message(text: str, said_at: datetime, before: str, earlier: Sequence[Earlier]) -> Learnt:
+def read_message(text: str, said_at: datetime, before: str, earlier: Sequence[EarlierMessage]) -> MessageReading:
     """Returns what a message says about its writer; `before` is the turn that it answers, `earlier` what they said."""
-    return Learnt(claims_after(text, said_at, before, earlier), read(text, said_at, before))
+    return MessageReading(claims_after(text, said_at, before, earlier), read(text, said_at, before))

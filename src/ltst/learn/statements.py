@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from ltst.learn import gate, pasted, when
-from ltst.records import Stated
+from ltst.records import NewStatement
 from ltst.support import questions
 from ltst.support.sentences import spans
 from ltst.support.text import holds_any
@@ -106,10 +106,10 @@ _COMMON = frozenset(
 )
 
 
-def read(text: str, said_at: datetime, before: str = "") -> list[Stated]:
+def read(text: str, said_at: datetime, before: str = "") -> list[NewStatement]:
     """Returns the statements of a message; `before` is the turn that it answers."""
     text = plain(text)
-    places, found, person = candidates(text), list[Stated](), "me"
+    places, found, person = candidates(text), list[NewStatement](), "me"
     for (start, end), judged in zip(places, gate.judged(text, places, before, LEAST), strict=True):
         sentence = text[start:end]
         if judged is None or questions.asks_alone(_opened(sentence)):
@@ -117,7 +117,7 @@ def read(text: str, said_at: datetime, before: str = "") -> list[Stated]:
         kind = "activity" if judged.kind == "plan" and _GOES_ON.match(_opened(sentence)) else judged.kind
         person = about(sentence, kind, person)
         sure = round(judged.probability, 3)
-        found.append(Stated(start, end, kind, person, sure, *lasts(sentence, kind, said_at)))
+        found.append(NewStatement(start, end, kind, person, sure, *lasts(sentence, kind, said_at)))
     return found
 
 

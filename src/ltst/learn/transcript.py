@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ltst.learn import pasted
 from ltst.records import ConversationMessage
+from ltst.support.text import shortened
 
 # In characters: fits a window of 8,000 tokens beside the prompt, with room for the answer.
 LONGEST_INPUT = 10_000
@@ -54,7 +55,7 @@ def batches(turns: Iterable[ConversationMessage]) -> list[list[ConversationMessa
 def shown_turns(turns: Sequence[ConversationMessage]) -> list[ShownTurn]:
     """Returns what a model is shown: the user's own words, the assistant's cut short, and no tool output."""
     said = [(turn, text) for turn in turns if turn.role in SPEAKERS and turn.message_id and (text := _words(turn))]
-    return latest([ShownTurn(at, turn, cut(text, _limit(turn))) for at, (turn, text) in enumerate(said, 1)])
+    return latest([ShownTurn(at, turn, shortened(text, _limit(turn))) for at, (turn, text) in enumerate(said, 1)])
 
 
 def _words(turn: ConversationMessage) -> str:
@@ -89,11 +90,6 @@ def latest(shown: Sequence[ShownTurn]) -> list[ShownTurn]:
 
 def _limit(turn: ConversationMessage) -> int:
     return LONGEST_TURN if turn.role == "human" else LONGEST_REPLY
-
-
-def cut(text: str, longest: int) -> str:
-    """Returns the text, or its beginning if it is too long."""
-    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def bare_answer(answer: str) -> str:

@@ -16,7 +16,7 @@ from ltst.db.pool import Executor
 from ltst.learn.keys import BARE, CORRECTS, NAMED
 from ltst.records import ME, Instruction, UserPreference
 from ltst.rooms import claims, events, facts, instructions, preferences
-from ltst.rooms.claims import Heard
+from ltst.rooms.claims import StoredClaim
 from ltst.support.text import normalised
 from ltst.support.timeline import Mention
 
@@ -51,7 +51,7 @@ async def weigh_fact(tx: Executor, key: str) -> None:
         await events.add(tx, ACTOR, "unlearn", "fact", fact_id)
 
 
-async def fold_fact(tx: Executor, key: str, about: str = ME) -> facts.Folded:
+async def fold_fact(tx: Executor, key: str, about: str = ME) -> facts.FoldedKey:
     """Rebuilds the timeline of a key of a person from everything said and written about it."""
     await facts.lock(tx, key)
     # Claims are only about the user themself.
@@ -117,7 +117,7 @@ class Wish(NamedTuple):
     sources: list[str]
 
 
-def wish(heard: Sequence[Heard]) -> Wish | None:
+def wish(heard: Sequence[StoredClaim]) -> Wish | None:
     """Returns what is wanted: the latest explicit request, else the latest of what was said."""
     # Versions before 0.9 also stored hints, which no longer count.
     living = [each for each in _not_over(heard) if not each.details.get("hint")]
@@ -127,7 +127,7 @@ def wish(heard: Sequence[Heard]) -> Wish | None:
     return _wish("explicit", asked) if asked else _wish("learned", living)
 
 
-def _wish(source: str, heard: Sequence[Heard]) -> Wish:
+def _wish(source: str, heard: Sequence[StoredClaim]) -> Wish:
     last = heard[-1]
     alike = [each for each in heard if normalised(each.claim_value) == normalised(last.claim_value)]
     times = len({each.said_at for each in alike})
@@ -143,14 +143,14 @@ def _wish(source: str, heard: Sequence[Heard]) -> Wish:
     )
 
 
-def _not_over(heard: Sequence[Heard]) -> list[Heard]:
+def _not_over(heard: Sequence[StoredClaim]) -> list[StoredClaim]:
     """Returns the claims that were not taken back later."""
     ended = {normalised(each.claim_value): each.said_at for each in heard if each.change == "ends"}
     holds = [(each, ended.get(normalised(each.claim_value))) for each in heard if each.change == "holds"]
     return [each for each, end in holds if end is None or end < each.said_at]
 
 
-def _standing(heard: Sequence[Heard]) -> list[Heard]:
+def _standing(heard: Sequence[StoredClaim]) -> list[StoredClaim]:
     """Returns the claims without bare corrections whose corrected message is gone, since they mean nothing alone."""
     sources = {each.message_id for each in heard}
     standing = [each for each in heard if not each.details.get(BARE) or each.details[CORRECTS] in sources]
@@ -158,7 +158,7 @@ def _standing(heard: Sequence[Heard]) -> list[Heard]:
     return standing if len(standing) == len(heard) else _standing(standing)
 
 
-def _in_full(key: str, heard: Sequence[Heard]) -> list[Heard]:
+def _in_full(key: str, heard: Sequence[StoredClaim]) -> list[StoredClaim]:
     """Returns the claims with each name and birthday in its fullest form, so that a longer form is no change."""
     holds = [each for each in heard if each.change == "holds"] if key in (*NAMED, "name", "birthday") else []
     spelled = {normalised(each.claim_value): each.claim_value for each in holds}
@@ -182,7 +182,7 @@ def _is_fuller(value: str, than: str) -> bool:
     return fewer < words and all(word.isdecimal() and len(word) == 4 for word in words - fewer)
 
 
-def _mention(heard: Heard) -> Mention:
+def _mention(heard: StoredClaim) -> Mention:
     details = {name: value for name, value in heard.details.items() if name not in (CORRECTS, BARE)}
     said = heard.claim_id, heard.claim_value, heard.valid_from, heard.said_at, heard.change == "ends", heard.valid_to
     corrects = heard.details.get(CORRECTS)
@@ -243,7 +243,7 @@ async def _as_written(tx: Executor, agent: str, base: Instruction | None, active
         await events.add(tx, ACTOR, "set", "instruction", base.id, {"version": base.version})
 
 
-def _lines(heard: Sequence[Heard], base: Instruction | None) -> list[str]:
+def _lines(heard: Sequence[StoredClaim], base: Instruction | None) -> list[str]:
     """Returns what was asked for since the last instruction by hand, each once, without what was taken back."""
     lines: dict[str, str] = {}
     for each in heard:

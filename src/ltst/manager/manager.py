@@ -14,7 +14,7 @@ from ltst.errors import Invalid, ModelUnavailable
 from ltst.manager.config import STRATEGY, MemoryConfig, config
 from ltst.manager.entries import copied, matching, meets, moment, of_context, of_fact, of_message, source, weight
 from ltst.manager.inside import Inside
-from ltst.manager.views import History, Message, Profile, ShortTermBuffer, VectorStore, WorkingMemory, spoken
+from ltst.manager.views import History, Message, ProfileView, ShortTermBuffer, VectorStore, WorkingMemory, spoken
 from ltst.recall.context import Context
 from ltst.records import ConversationMessage, Hit, MemoryEntry, MemoryTypes, Metadata
 from ltst.retelling.importance import kept
@@ -58,7 +58,7 @@ class MemoryManager:
         self._inside = Inside(self._config)
         chat = self._inside.chat
         self.session_id, self.user_id, self.agent = chat.session_id, chat.user_id, chat.agent
-        self.history, self.profile = History(self._inside), Profile(self._inside)
+        self.history, self.profile = History(self._inside), ProfileView(self._inside)
         self.working_memory = WorkingMemory(self._inside)
         self.short_term_buffer = ShortTermBuffer(self._inside, self._config.window)
         self.vector_store = VectorStore(self._inside, self.search_memory)

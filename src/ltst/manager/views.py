@@ -84,7 +84,7 @@ class History(View):
         return [{"role": MODEL_ROLES.get(each.role, each.role), "content": each.content} for each in recent]
 
 
-class Profile(View):
+class ProfileView(View):
     """What is known about the user."""
 
     async def get_all(self) -> dict[str, Any]:

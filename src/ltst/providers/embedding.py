@@ -19,7 +19,7 @@ from ltst.providers.remote import OpenAIEmbedder
 from ltst.providers.turns import Paced, Portion, Prompted, Request, fitting, moments
 from ltst.providers.vectors import TextRefused, check_vectors
 from ltst.support.logs import LOGGER
-from ltst.support.place import beside
+from ltst.support.place import in_thread
 
 if TYPE_CHECKING:
     from ltst.protocols import Embedder
@@ -73,11 +73,11 @@ class Embedding:
 
     async def dimensions(self) -> int:
         """Returns the length of its vectors, for which a remote model may have to be called."""
-        return await beside(self._asked, lambda: self.embedder.dimensions)
+        return await in_thread(self._asked, lambda: self.embedder.dimensions)
 
     async def parts(self, texts: Sequence[str], *, room: int = 0) -> list[list[str]]:
         """Returns the parts of each text; runs in a thread, since long texts take a while."""
-        return await beside(self._asked, lambda: [self.embedder.parts(text, room=room) for text in texts])
+        return await in_thread(self._asked, lambda: [self.embedder.parts(text, room=room) for text in texts])
 
     async def vectors(self, texts: Sequence[str], *, background: bool = False, question: bool = False) -> Vectors:
         """Returns a vector for each text, in order; `background` texts come after everyone else's.
@@ -114,7 +114,7 @@ class Embedding:
             request.fail(ModelUnavailable(f"the embedding by {self.name} was closed"))
         if thread is not None:
             # A remote model may hold it up for long; the thread ends with the process in any case.
-            await beside(thread.join, LONGEST_GOODBYE)
+            await in_thread(thread.join, LONGEST_GOODBYE)
 
     def end(self) -> None:
         """Finishes the current batch when the process ends: killing a thread inside a model's library aborts.

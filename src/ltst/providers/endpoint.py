@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from ltst.errors import Invalid, ModelUnavailable
 from ltst.providers.language import DEFAULT_BASE_URL, MEANINGS, host_of
 from ltst.support.extras import how_to_install
-from ltst.support.place import OfProcess
+from ltst.support.place import PerProcess
 
 if TYPE_CHECKING:
     import httpx
@@ -88,7 +88,7 @@ class Endpoint:
         """
         self._url = (base_url or DEFAULT_BASE_URL).rstrip("/")
         self._key, self._timeout = api_key, timeout
-        self._client = OfProcess(self._open)
+        self._client = PerProcess(self._open)
         self.host = host_of(self._url)
         self._named = f"{self.host} ({setting})" if setting else self.host
 

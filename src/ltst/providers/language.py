@@ -18,7 +18,7 @@ from ltst.records import Completion, Usage
 from ltst.support import tokens, validate
 from ltst.support.extras import how_to_install
 from ltst.support.logs import LOGGER
-from ltst.support.place import OfProcess
+from ltst.support.place import PerProcess
 
 if TYPE_CHECKING:
     from ltst.settings import Settings
@@ -108,7 +108,7 @@ class OpenAILanguageModel:
         self._host = host_of(self._url)
         self._model, self._key, self._timeout, self._retries = model, api_key, timeout, retries
         self._dialect = _Dialect()
-        self._client = OfProcess(self._open)
+        self._client = PerProcess(self._open)
         self.name = f"{model}@{self._host}"
 
     def __repr__(self) -> str:
@@ -209,7 +209,7 @@ class CountedModel:
         self.model = model
         self._prices = None if input_price is None and output_price is None else (input_price or 0, output_price or 0)
         self._usage = Usage(model.name, cost=None if self._prices is None else 0.0)
-        self._lock = OfProcess(threading.Lock)
+        self._lock = PerProcess(threading.Lock)
 
     @property
     def name(self) -> str:

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 from ltst.errors import Invalid, Unavailable
 from ltst.support.extras import how_to_install
 from ltst.support.logs import LOGGER
-from ltst.support.place import OfProcess
+from ltst.support.place import PerProcess
 
 if TYPE_CHECKING:
     from ltst.protocols import WindowCache
@@ -36,7 +36,7 @@ class ProcessWindowCache:
             raise Invalid("most_bytes must be at least 1 and lifetime above 0 seconds")
         self._most_bytes, self._lifetime = most_bytes, lifetime
         self._held: OrderedDict[tuple[str, str], tuple[float, bytes]] = OrderedDict()
-        self._lock = OfProcess(Lock)
+        self._lock = PerProcess(Lock)
         self._bytes = 0
         self._swept = time.monotonic()
 
@@ -113,7 +113,7 @@ class RedisWindowCache:
         self._url, self._timeout, self._rest, self._connections = _checked(url), timeout, rest, connections
         self._milliseconds = max(1, round(lifetime * 1000))
         # Connections made on one loop cannot be used on another.
-        self._clients = OfProcess[WeakKeyDictionary[asyncio.AbstractEventLoop, Any]](WeakKeyDictionary)
+        self._clients = PerProcess[WeakKeyDictionary[asyncio.AbstractEventLoop, Any]](WeakKeyDictionary)
         self._resting_until = 0.0
 
     def __repr__(self) -> str:

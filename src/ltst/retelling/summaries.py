@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ltst.learn.grounding import NUMBER, NUMBER_WORDS, SENTENCE_END, WORD, plain
 from ltst.learn.keys import words
-from ltst.learn.transcript import LONGEST_INPUT, SPEAKERS, ShownTurn, bare_answer, cut, latest, messages
+from ltst.learn.transcript import LONGEST_INPUT, SPEAKERS, ShownTurn, bare_answer, latest, messages
 from ltst.providers.language import ask
 from ltst.records import ConversationMessage
 from ltst.support import tokens
@@ -17,6 +17,7 @@ from ltst.support.child import Limits
 from ltst.support.children import LEARNING
 from ltst.support.logs import LOGGER
 from ltst.support.terms import STOP_WORDS, terms
+from ltst.support.text import shortened
 
 if TYPE_CHECKING:
     from ltst.protocols import LanguageModel
@@ -50,7 +51,7 @@ async def summarised(
     if not said or max_tokens < 1:
         return None
     longest = max(SHORTEST_TURN, LONGEST_INPUT // len(said))
-    shown = latest([ShownTurn(at, turn, cut(turn.content, longest)) for at, turn in enumerate(said, 1)])
+    shown = latest([ShownTurn(at, turn, shortened(turn.content, longest)) for at, turn in enumerate(said, 1)])
     data = {"words": max(1, int(max_tokens * WORDS_PER_TOKEN)), "turns": [each.as_data() for each in shown]}
     room = 2 * max_tokens + THINKING_TOKENS
     answer = await asyncio.to_thread(ask, model, messages("ltst.retelling", "summarise.md", data), max_tokens=room)

@@ -12,7 +12,7 @@ from ltst.records import Claim, Metadata
 from ltst.support.ids import new_id
 
 
-class Heard(NamedTuple):
+class StoredClaim(NamedTuple):
     """A stored claim with its message, its dates and the row that was derived from it."""
 
     claim_id: str
@@ -52,9 +52,9 @@ async def add(tx: Executor, said: Iterable[SourcedClaim], *, reader: str) -> lis
     return sorted({(row["noun"], row["claim_key"]) for row in added})
 
 
-async def of(tx: Executor, noun: str, key: str) -> list[Heard]:
+async def of(tx: Executor, noun: str, key: str) -> list[StoredClaim]:
     """Returns all claims about a key, oldest first, except those struck out."""
-    return await tx.rows("claims.of", Heard, noun=noun, key=key)
+    return await tx.rows("claims.of", StoredClaim, noun=noun, key=key)
 
 
 async def strike_out(tx: Executor, ids: Iterable[str]) -> list[tuple[str, str]]:

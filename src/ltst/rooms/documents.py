@@ -45,7 +45,7 @@ class KnownChunk(NamedTuple):
     metadata: Mapping[str, Any]
 
 
-class Placed(NamedTuple):
+class PlacedChunk(NamedTuple):
     """A chunk of the new text with its position, and the stored chunk of the same content, if there is one."""
 
     chunk: Chunk
@@ -73,7 +73,7 @@ async def add(tx: Executor, new: NewDocument, progress: Progress) -> Document:
     """Stores a new document and returns it."""
     document_id = new_id()
     await tx.run("documents.add", document_id=document_id, **new.columns | {"metadata": new.metadata or "{}"})
-    placed = [Placed(chunk, position, new_id()) for position, chunk in enumerate(new.chunks, 1)]
+    placed = [PlacedChunk(chunk, position, new_id()) for position, chunk in enumerate(new.chunks, 1)]
     await _add_chunks(tx, document_id, placed, lambda stored: progress(stored, len(placed)))
     return await _stored(tx, document_id)
 
@@ -122,7 +122,7 @@ async def _stored(tx: Executor, document_id: str) -> Document:
     return found
 
 
-def _compared(known: Sequence[KnownChunk], chunks: Sequence[Chunk]) -> tuple[list[Placed], list[str]]:
+def _compared(known: Sequence[KnownChunk], chunks: Sequence[Chunk]) -> tuple[list[PlacedChunk], list[str]]:
     """Matches each new chunk with a stored one of the same content; also returns the ids of unmatched stored chunks."""
     there: dict[str, deque[KnownChunk]] = defaultdict(deque)
     for each in known:
@@ -131,11 +131,13 @@ def _compared(known: Sequence[KnownChunk], chunks: Sequence[Chunk]) -> tuple[lis
     for position, chunk in enumerate(chunks, 1):
         same = there[chunk.content_hash]
         before = same.popleft() if same else None
-        placed.append(Placed(chunk, position, before.chunk_id if before else new_id(), before))
+        placed.append(PlacedChunk(chunk, position, before.chunk_id if before else new_id(), before))
     return placed, [each.chunk_id for left in there.values() for each in left]
 
 
-async def _add_chunks(tx: Executor, document_id: str, placed: Sequence[Placed], stored: Callable[[int], None]) -> None:
+async def _add_chunks(
+    tx: Executor, document_id: str, placed: Sequence[PlacedChunk], stored: Callable[[int], None]
+) -> None:
     done = 0
     for batch in _batches(placed):
         await tx.run(
@@ -150,7 +152,7 @@ async def _add_chunks(tx: Executor, document_id: str, placed: Sequence[Placed], 
         stored(done)
 
 
-async def _place_chunks(tx: Executor, placed: Sequence[Placed]) -> None:
+async def _place_chunks(tx: Executor, placed: Sequence[PlacedChunk]) -> None:
     for batch in _batches(placed):
         await tx.run(
             "documents.place_chunks",
@@ -165,7 +167,7 @@ async def _change(tx: Executor, query: str, chunk_ids: list[str]) -> None:
         await tx.run(query, chunk_ids=chunk_ids)
 
 
-def _batches(placed: Sequence[Placed]) -> Iterator[Sequence[Placed]]:
+def _batches(placed: Sequence[PlacedChunk]) -> Iterator[Sequence[PlacedChunk]]:
     for start in range(0, len(placed), BATCH):
         yield placed[start : start + BATCH]
 

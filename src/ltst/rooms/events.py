@@ -33,7 +33,7 @@ END = LedgerPlace(0, 10**18 - 1, 0)
 BETWEEN = "."
 
 
-class Told(NamedTuple):
+class NewEvent(NamedTuple):
     """One of several changes to record at once."""
 
     action: str
@@ -64,7 +64,7 @@ async def add(
     )
 
 
-async def add_many(tx: Executor, actor: str, changes: Sequence[Told]) -> None:
+async def add_many(tx: Executor, actor: str, changes: Sequence[NewEvent]) -> None:
     """Record many changes, in the transaction that makes them."""
     if changes:
         rows = json.dumps([{name: getattr(each, name) for name in NAMES} for each in changes])
@@ -87,7 +87,7 @@ async def list_of_all(database: Database, after: Sequence[LedgerPlace], *, limit
 
     starts = _starts(database, after)
     found = await asyncio.gather(*map(follow, database.places, starts))
-    return _merged(found, [_written(start) for start in starts], limit, newest_first=False)
+    return _merged(found, [_cursor(start) for start in starts], limit, newest_first=False)
 
 
 async def latest(
@@ -101,7 +101,7 @@ async def latest(
 
     ends = _starts(database, before or (END,))
     found = await asyncio.gather(*map(read, database.places, ends))
-    return _merged(found, [_written(end) for end in ends], limit, newest_first=True)
+    return _merged(found, [_cursor(end) for end in ends], limit, newest_first=True)
 
 
 async def last(database: Database) -> str:
@@ -125,7 +125,7 @@ async def changed(database: Database, after: Sequence[LedgerPlace]) -> Changes |
     found = await asyncio.gather(*map(ask, database.places, starts))
     if all(cursor is None for cursor, _ in found):
         return None
-    cursors = [cursor or _written(start) for (cursor, _), start in zip(found, starts, strict=True)]
+    cursors = [cursor or _cursor(start) for (cursor, _), start in zip(found, starts, strict=True)]
     return Changes(BETWEEN.join(cursors), frozenset(user for _, users in found for user in users))
 
 
@@ -152,7 +152,7 @@ def _merged(found: Sequence[list[Event]], reached: list[str], limit: int, *, new
     return merged
 
 
-def _written(place: LedgerPlace) -> str:
+def _cursor(place: LedgerPlace) -> str:
     return f"{place.epoch or 0}-{place.position or 0}-{place.event_id}"
 
 

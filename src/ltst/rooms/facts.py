@@ -15,7 +15,7 @@ from ltst.support.text import normalised
 from ltst.support.timeline import Mention, Period, periods, same
 
 
-class Folded(NamedTuple):
+class FoldedKey(NamedTuple):
     """The result of recomputing a key: the fact derived from each claim, and the facts that changed or were removed."""
 
     rests: Mapping[str, str | None]
@@ -49,7 +49,7 @@ async def set(
     return added.fact_id, True
 
 
-async def fold(tx: Executor, key: str, about: str, said: Sequence[Mention], *, single_valued: bool) -> Folded:
+async def fold(tx: Executor, key: str, about: str, said: Sequence[Mention], *, single_valued: bool) -> FoldedKey:
     """Recomputes a key's values from all claims and all values set by hand, and writes what changed."""
     await lock(tx, key)
     known = await history(tx, key, about)
@@ -62,7 +62,7 @@ async def fold(tx: Executor, key: str, about: str, said: Sequence[Mention], *, s
     rows = _rows(key, about, placed, living, single_valued=single_valued)
     changed, gone = await _write(tx, key, living, rows)
     rests = {each.id: str(row["fact_id"]) for row, period in rows for each in period.mentions if not each.by_hand}
-    return Folded({each.id: rests.get(each.id) for each in said}, changed, gone)
+    return FoldedKey({each.id: rests.get(each.id) for each in said}, changed, gone)
 
 
 async def end(tx: Executor, key: str, about: str, value: str | None, moment: datetime) -> list[str]:

@@ -18,7 +18,7 @@ MOST_AT_ONCE = 500  # items written by one statement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
+class ItemName:
     """Names an item. `expected` is the revision it must have; 0 means that it must not exist yet."""
 
     namespace: Namespace
@@ -27,7 +27,7 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Put(Named):
+class Put(ItemName):
     """Stores an item, replacing an existing one. `value` is JSON; `content` is the text that search finds it by."""
 
     value: str
@@ -49,13 +49,13 @@ class Put(Named):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Get(Named):
+class Get(ItemName):
     """Reads an item; `refresh` restarts its time to live."""
 
     refresh: bool
 
 
-class Delete(Named):
+class Delete(ItemName):
     """Removes an item."""
 
 
@@ -89,7 +89,7 @@ class ListNamespaces:
     offset: int
 
 
-Operation = Named | ListItems | ListNamespaces
+Operation = ItemName | ListItems | ListNamespaces
 
 
 async def perform(tx: Executor, operations: Sequence[Operation]) -> list[Any]:
@@ -168,7 +168,7 @@ async def _refreshed(tx: Executor, found: dict[str, Item]) -> dict[str, Item]:
     return {id: replace(each, expires_at=again.get(id, each.expires_at)) for id, each in found.items()}
 
 
-async def _expect(tx: Executor, named: Named) -> None:
+async def _expect(tx: Executor, named: ItemName) -> None:
     """Raises Conflict if the item does not have the expected revision."""
     if named.expected is None:
         return

@@ -24,7 +24,7 @@ BATCH = 1000
 WRITTEN = tuple(each.name for each in fields(ConversationMessage) if each.name not in ("metadata", "created_at"))
 
 
-class Held(NamedTuple):
+class StoredKeys(NamedTuple):
     """The index of a session's newest message, and the role and content hash behind each message key."""
 
     last_index: int
@@ -138,11 +138,6 @@ async def window(
     )
 
 
-async def list_all(tx: Executor, session_id: str, *, limit: int, offset: int) -> list[ConversationMessage]:
-    """Returns the messages of a session from its beginning, including their embeddings."""
-    return await tx.rows("messages.list", ConversationMessage, session_id=session_id, limit=limit, offset=offset)
-
-
 async def need_in(tx: Executor, session_id: str, message_id: str) -> ConversationMessage:
     """Returns a message of this session; raises NotFound if it has no such message."""
     found = await need(tx, message_id)
@@ -188,11 +183,6 @@ async def last_index(tx: Executor, session_id: str) -> int:
     return int(await tx.value("messages.last_index", session_id=session_id))
 
 
-async def fork(tx: Executor, session_id: str, fork_id: str, at: int) -> int:
-    """Copies the messages up to an index into another session under new ids; returns how many."""
-    return await tx.run("messages.fork", session_id=session_id, fork_id=fork_id, at=at)
-
-
 async def keyed(tx: Executor, session_id: str, keys: list[str]) -> dict[str, ConversationMessage]:
     """Returns the messages of a session that have these keys, by key."""
     if not keys:
@@ -201,14 +191,14 @@ async def keyed(tx: Executor, session_id: str, keys: list[str]) -> dict[str, Con
     return {str(each.message_key): each for each in found}
 
 
-async def held(tx: Executor, last: Mapping[str, int]) -> dict[str, Held]:
+async def held(tx: Executor, last: Mapping[str, int]) -> dict[str, StoredKeys]:
     """Returns the keyed messages of sessions; `last` has the newest index of each session."""
     keys: dict[str, dict[str, tuple[str, str]]] = {session_id: {} for session_id in last}
     if any(last.values()):
         filled = [session_id for session_id, index in last.items() if index]
         for row in await tx.dicts("messages.keys", session_ids=filled):
             keys[row["session_id"]][row["message_key"]] = (row["role"], row["content_hash"])
-    return {session_id: Held(index, keys[session_id]) for session_id, index in last.items()}
+    return {session_id: StoredKeys(index, keys[session_id]) for session_id, index in last.items()}
 
 
 async def insert(tx: Executor, messages: Sequence[ConversationMessage]) -> None:

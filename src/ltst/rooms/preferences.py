@@ -70,11 +70,6 @@ async def forget(tx: Executor, key: str) -> bool:
     return await tx.run("preferences.forget", key=key) > 0
 
 
-async def hold_key(tx: Executor) -> WrappedKey | None:
-    """Returns the user's data key and locks it, so that it cannot be erased while something is encrypted with it."""
-    return await tx.row("preferences.hold_key", WrappedKey)
-
-
 async def add_key(tx: Executor, key: WrappedKey) -> WrappedKey:
     """Stores a data key for the user unless there is one, and returns the stored one."""
     await tx.run("preferences.add_key", **asdict(key))

@@ -34,7 +34,7 @@ def need(found: R | None, session_id: str) -> R:
     return found
 
 
-class Opened(NamedTuple):
+class NewSession(NamedTuple):
     """The details of one of many sessions to create."""
 
     session_id: str
@@ -49,13 +49,13 @@ async def hold_many(tx: Executor, session_ids: Iterable[str]) -> dict[str, int]:
     return {row["session_id"]: row["last_index"] for row in found}
 
 
-async def open_many(tx: Executor, given: Iterable[Opened]) -> set[str]:
+async def open_many(tx: Executor, given: Iterable[NewSession]) -> set[str]:
     """Creates sessions and returns the ids of those that are new."""
     rows = ",".join(map(_as_json, given))
     return {*await tx.values("sessions.open_many", rows=f"[{rows}]")} if rows else set()
 
 
-def _as_json(given: Opened) -> str:
+def _as_json(given: NewSession) -> str:
     # Built as text because the metadata is already JSON.
     name = json.dumps(given.session_name)
     return (

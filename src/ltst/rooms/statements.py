@@ -9,20 +9,20 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from ltst.db.pool import Executor
-from ltst.records import Stated, Statement
+from ltst.records import NewStatement, Statement
 from ltst.support.ids import new_id
 
 COMPARED_LENGTH = 400  # characters of a message used for comparison
 
 
-class SpanOf(NamedTuple):
+class StatementInMessage(NamedTuple):
     """A statement with the message that contains it."""
 
     message_id: str
-    stated: Stated
+    stated: NewStatement
 
 
-class Compared(NamedTuple):
+class ComparedStatement(NamedTuple):
     """A statement for comparison with another one, and the similarity of their vectors."""
 
     statement_id: str
@@ -35,7 +35,7 @@ class Compared(NamedTuple):
     nearness: float
 
 
-class Telling(NamedTuple):
+class ComparedMessage(NamedTuple):
     """A message for comparison with another one, and the similarity of their vectors."""
 
     message_id: str
@@ -46,7 +46,7 @@ class Telling(NamedTuple):
     nearness: float
 
 
-async def add(tx: Executor, spans: Iterable[SpanOf]) -> list[str]:
+async def add(tx: Executor, spans: Iterable[StatementInMessage]) -> list[str]:
     """Stores statements except spans that are known or were rejected; returns the ids of new ones."""
     found = [*spans]
     if not found:
@@ -74,11 +74,11 @@ async def in_messages(tx: Executor, message_ids: Iterable[str]) -> list[Statemen
     return await tx.rows("statements.in_messages", Statement, message_ids=wanted)
 
 
-async def nearest(tx: Executor, given: Compared, *, later: bool, limit: int) -> list[Compared]:
+async def nearest(tx: Executor, given: ComparedStatement, *, later: bool, limit: int) -> list[ComparedStatement]:
     """Returns the nearest statements made before this one; with `later`, those after it that were already compared."""
     return await tx.rows(
         "statements.nearest",
-        Compared,
+        ComparedStatement,
         statement_id=given.statement_id,
         position=given.position,
         later=later,
@@ -91,15 +91,20 @@ async def supersede(tx: Executor, older: str, newer: str) -> bool:
     return bool(await tx.run("statements.supersede", older=older, newer=newer))
 
 
-async def telling(tx: Executor, message_id: str) -> Telling | None:
+async def telling(tx: Executor, message_id: str) -> ComparedMessage | None:
     """Returns a message in the form used for comparison, or None if it is gone."""
-    return await tx.row("statements.telling", Telling, message_id=message_id, length=COMPARED_LENGTH)
+    return await tx.row("statements.telling", ComparedMessage, message_id=message_id, length=COMPARED_LENGTH)
 
 
-async def nearest_telling(tx: Executor, message_id: str, *, later: bool, limit: int) -> list[Telling]:
+async def nearest_telling(tx: Executor, message_id: str, *, later: bool, limit: int) -> list[ComparedMessage]:
     """Returns the nearest messages with statements before this one; with `later`, already compared ones after it."""
     return await tx.rows(
-        "statements.nearest_telling", Telling, message_id=message_id, later=later, limit=limit, length=COMPARED_LENGTH
+        "statements.nearest_telling",
+        ComparedMessage,
+        message_id=message_id,
+        later=later,
+        limit=limit,
+        length=COMPARED_LENGTH,
     )
 
 
@@ -109,7 +114,7 @@ async def doubt(tx: Executor, newer: str, older: Mapping[str, float]) -> None:
         await tx.run("statements.doubt", newer=newer, older=[*older], doubts=[*older.values()])
 
 
-def _row(span: SpanOf, statement_id: str) -> dict[str, Any]:
+def _row(span: StatementInMessage, statement_id: str) -> dict[str, Any]:
     times = {"since": span.stated.since, "until": span.stated.until}
     written = {name: moment and moment.isoformat() for name, moment in times.items()}
     return {**asdict(span.stated), **written, "statement_id": statement_id, "message_id": span.message_id}

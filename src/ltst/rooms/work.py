@@ -82,7 +82,7 @@ async def due_users(tx: Executor, rules: WorkRules, limit: int) -> list[str]:
 async def claim(tx: Executor, rules: WorkRules, user_id: str, task: str, subject: str = "") -> list[Lease]:
     """Leases a piece of work; returns an empty list if it is leased, waits after a failure, or was set aside."""
     asked = Lease(user_id, task, subject, new_id(), 0)
-    found = await tx.dicts("work.claim", **_named(asked), lease=rules.lease)
+    found = await tx.dicts("work.claim", **_lease_key(asked), lease=rules.lease)
     return [replace(asked, attempts=row["attempts"]) for row in found]
 
 
@@ -104,12 +104,12 @@ async def renew(tx: Executor, rules: WorkRules, leases: Iterable[Lease]) -> None
     held = [*leases]
     if held:
         subjects = [each.subject for each in held]
-        await tx.run("work.renew", **_named(held[0]), subjects=subjects, lease=rules.lease)
+        await tx.run("work.renew", **_lease_key(held[0]), subjects=subjects, lease=rules.lease)
 
 
 async def finish(tx: Executor, lease: Lease) -> None:
     """Ends the lease in the transaction that writes the result; if it is gone, raises LeaseLost to undo both."""
-    if not await tx.run("work.finish", **_named(lease)):
+    if not await tx.run("work.finish", **_lease_key(lease)):
         raise LeaseLost(f"the work {lease.task} was taken up by another")
 
 
@@ -125,18 +125,18 @@ async def reached(tx: Executor, mark: str, session_id: str, start: int, end: int
 async def put_off(tx: Executor, lease: Lease, reason: str, *, counted: bool = True, most: int = MOST_ATTEMPTS) -> None:
     """Delays the next attempt, longer each time; gives the work up after `most` attempts, if this one is `counted`."""
     delay = min(LONGEST_DELAY, FIRST_DELAY * 4 ** (lease.attempts - 1))
-    await tx.run("work.put_off", **_named(lease), reason=reason[:500], delay=delay, counted=counted, most=most)
+    await tx.run("work.put_off", **_lease_key(lease), reason=reason[:500], delay=delay, counted=counted, most=most)
 
 
 async def give_back(tx: Executor, leases: Iterable[Lease]) -> None:
     """Returns leases to the queue as if they had never been taken."""
     for lease in leases:
-        await tx.run("work.give_back", **_named(lease))
+        await tx.run("work.give_back", **_lease_key(lease))
 
 
 async def count_anew(tx: Executor, lease: Lease) -> None:
     """Resets the attempts, because from here on failures count against the parts of this work."""
-    await tx.run("work.count_anew", **_named(lease))
+    await tx.run("work.count_anew", **_lease_key(lease))
 
 
 async def fail(tx: Executor, task: str, subjects: Iterable[str], reason: str) -> None:
@@ -161,5 +161,5 @@ async def unread(tx: Executor, user_id: str, task: str, limit: int) -> list[str]
     return await tx.values("work.unread", user_id=user_id, task=task, limit=limit)
 
 
-def _named(lease: Lease) -> dict[str, Any]:
+def _lease_key(lease: Lease) -> dict[str, Any]:
     return {"user_id": lease.user_id, "task": lease.task, "subject": lease.subject, "holder": lease.holder}

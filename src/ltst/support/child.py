@@ -54,7 +54,7 @@ class Begun:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ItemReturned:
     """The next item of what a call returns, if that is an iterator."""
 
     value: Any
@@ -158,7 +158,7 @@ def _called(
         if not isinstance(result, Iterator):
             return Returned(result)
         for part in result:
-            _send(connection, Part(part))
+            _send(connection, ItemReturned(part))
         return Returned()
     except ConnectionError:
         raise

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ltst.errors import LtstError, Unavailable
-from ltst.support.child import LENGTH, Begun, Finished, Limits, Part, Raised, Returned, Work, packed
+from ltst.support.child import LENGTH, Begun, Finished, ItemReturned, Limits, Raised, Returned, Work, packed
 
 T = TypeVar("T")
 
@@ -97,7 +97,7 @@ class _Child:
         if not isinstance(answer, Begun):
             raise _Ended(repr(answer))
 
-    async def answers(self, limits: Limits) -> AsyncGenerator[Part | Raised | Returned, None]:
+    async def answers(self, limits: Limits) -> AsyncGenerator[ItemReturned | Raised | Returned, None]:
         """Yields the answers until all is done; raises OutOfTime past the limit, _Ended if the child dies."""
         patience = PATIENCE + PATIENCE_PER_SECOND * limits.seconds
         while not isinstance(answer := await self.receive(patience), Finished):
@@ -210,7 +210,7 @@ class Children:
         """Calls a module's function and yields what its iterator yields; raises OutOfTime if that takes too long."""
         async with aclosing(self._answers(_request(function, [arguments], limits), owner)) as answers:
             async for answer in answers:
-                if isinstance(answer, Part):
+                if isinstance(answer, ItemReturned):
                     yield answer.value
 
     def stop(self) -> None:
@@ -231,7 +231,7 @@ class Children:
         for child in children:
             child.end()
 
-    async def _answers(self, request: Work, owner: str) -> AsyncGenerator[Part | Returned, None]:
+    async def _answers(self, request: Work, owner: str) -> AsyncGenerator[ItemReturned | Returned, None]:
         """Yields the answers of a child; raises the errors that it reports."""
         async with self._begun(request, owner) as child:
             try:

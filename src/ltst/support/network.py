@@ -31,7 +31,7 @@ def is_loopback(host: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Serving:
+class ServerOptions:
     """How a server is run, and by which command."""
 
     command: ClassVar[str] = "ltst serve"
@@ -54,7 +54,7 @@ def header_text(value: str | None, name: str) -> str | None:
         raise Invalid(f"the header {name} must be UTF-8") from None
 
 
-def bound(host: str, port: int, command: str = Serving.command) -> socket.socket:
+def bound(host: str, port: int, command: str = ServerOptions.command) -> socket.socket:
     """Returns a socket bound to an address before anything is started; `command` is named if the port is in use."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # The protocol is given because only then asyncio sends small packets at once instead of waiting 40 ms for a reply.

@@ -17,7 +17,7 @@ R = TypeVar("R")
 FORKED = "this memory was opened in another process: open one of its own after a fork"
 
 
-class Place:
+class Origin:
     """The process and the event loop in which something was opened."""
 
     __slots__ = ("_loop", "_process")
@@ -51,7 +51,7 @@ class Place:
             self._loop = asyncio.get_running_loop()
 
 
-class OfProcess(Generic[R]):
+class PerProcess(Generic[R]):
     """Something that a forked child must not share with its parent, such as connections: one for each process."""
 
     def __init__(self, make: Callable[[], R]) -> None:
@@ -74,7 +74,7 @@ class OfProcess(Generic[R]):
         return self._held.pop(os.getpid(), None)
 
 
-async def beside(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+async def in_thread(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
     """Runs a blocking function in a thread and returns its result; directly, if the process is ending."""
     call = partial(function, *args, **kwargs)
     try:

@@ -24,6 +24,11 @@ def scoped_hash(*parts: str) -> str:
     return hashlib.sha256(":".join(parts).encode()).hexdigest()
 
 
+def shortened(text: str, longest: int) -> str:
+    """Returns the text, or its beginning and an ellipsis if it is too long."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
 def split(text: str, longest: int) -> list[str]:
     """Cuts at paragraphs, else at sentences, else anywhere; the parts, joined, are the text again."""
     parts: list[list[str]] = []

@@ -84,10 +84,10 @@ MOST_KNOWN, LONGEST_KNOWN = 20_000, 20_000
 _counts: dict[int, int] = {}
 _lines: dict[int, int] = {}
 _ended: dict[int, int] = {}
-_pieces: dict[int, Read] = {}
+_pieces: dict[int, PieceCount] = {}
 
 
-class Read(NamedTuple):
+class PieceCount(NamedTuple):
     """What was counted in a piece of a line. Pieces separated by a space add up; the highest cost of a letter wins.
 
     Only the whole line decides what a letter costs.
@@ -106,10 +106,10 @@ def count(text: str) -> int:
     if len(text) > LONGEST_KNOWN:
         return _count(text)
     found = _counts.get(key := hash(text))
-    return _kept(_counts, key, _count(text)) if found is None else found
+    return _remember(_counts, key, _count(text)) if found is None else found
 
 
-def _kept(known: dict[int, int], key: int, found: int) -> int:
+def _remember(known: dict[int, int], key: int, found: int) -> int:
     """Caches and returns a count, since a prompt is counted again whenever something is added or dropped."""
     if len(known) >= MOST_KNOWN:
         known.clear()
@@ -120,13 +120,13 @@ def _kept(known: dict[int, int], key: int, found: int) -> int:
 def _count(text: str) -> int:
     size = len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
     if len(text) <= LONGEST:
-        return min(_counted(text), size)
+        return min(_count_short(text), size)
     stride = BLOCK * -(-len(text) // LONGEST)
     blocks = [text[at : at + BLOCK] for at in range(0, len(text), stride)]
-    return min(-(-sum(map(_counted, blocks)) * len(text) * SAMPLED_MARGIN // (sum(map(len, blocks)) * 100)), size)
+    return min(-(-sum(map(_count_short, blocks)) * len(text) * SAMPLED_MARGIN // (sum(map(len, blocks)) * 100)), size)
 
 
-def _counted(text: str) -> int:
+def _count_short(text: str) -> int:
     if not text:
         return 0
     words = text.rstrip("\n")
@@ -152,7 +152,7 @@ def _with_break(line: str) -> int:
     worth = _line(line) + (WHOLE if line.strip(BLANK) else 0)
     if line and _is_mark(line[-1]):
         worth += MARK_BEFORE_BREAK
-    return worth if len(line) > LONGEST_KNOWN else _kept(_ended, hash(line), worth)
+    return worth if len(line) > LONGEST_KNOWN else _remember(_ended, hash(line), worth)
 
 
 @lru_cache(MOST_KNOWN)
@@ -165,7 +165,7 @@ def _line(line: str) -> int:
     if len(line) > LONGEST_KNOWN:
         return _worth(line)
     found = _lines.get(key := hash(line))
-    return _kept(_lines, key, _worth(line)) if found is None else found
+    return _remember(_lines, key, _worth(line)) if found is None else found
 
 
 def _worth(line: str) -> int:
@@ -185,7 +185,7 @@ def _worth(line: str) -> int:
         code += read.code
         letter = max(letter, read.letter)
         after_blank = True
-    return worth + letters * _letter(Read(worth, count, letters, english, code, letter))
+    return worth + letters * _letter(PieceCount(worth, count, letters, english, code, letter))
 
 
 def _cut(words: str) -> list[str]:
@@ -209,7 +209,7 @@ def _cut(words: str) -> list[str]:
     return pieces
 
 
-def _letter(read: Read) -> int:
+def _letter(read: PieceCount) -> int:
     """Returns what a further letter of a long word costs in a line."""
     if read.letter:
         return read.letter
@@ -217,7 +217,7 @@ def _letter(read: Read) -> int:
     return ENGLISH_LETTER if english else LATIN_LETTER
 
 
-def _read(piece: str) -> Read:
+def _read(piece: str) -> PieceCount:
     """Returns the counts of a piece, from the cache if possible."""
     if len(piece) > LONGEST_KNOWN:
         return _read_anew(piece)
@@ -229,7 +229,7 @@ def _read(piece: str) -> Read:
     return found
 
 
-def _read_anew(piece: str) -> Read:
+def _read_anew(piece: str) -> PieceCount:
     if not piece.isascii():
         return _read_any(piece)
     written = piece.encode()
@@ -256,7 +256,7 @@ def _read_anew(piece: str) -> Read:
     return _with_words(worth, plain, sum(map(ENGLISH_BYTES.__contains__, plain)), code)
 
 
-def _read_any(piece: str) -> Read:
+def _read_any(piece: str) -> PieceCount:
     """Counts a piece in any script."""
     worth = 0
     for script, cost in SCRIPTS:
@@ -273,6 +273,6 @@ def _read_any(piece: str) -> Read:
     return _with_words(worth, words, english, len(CODE.findall(piece)), letter)
 
 
-def _with_words(worth: int, words: Sequence[str | bytes], english: int, code: int, letter: int = 0) -> Read:
+def _with_words(worth: int, words: Sequence[str | bytes], english: int, code: int, letter: int = 0) -> PieceCount:
     letters = sum([size - SHORT for size in map(len, words) if size > SHORT])
-    return Read(worth + WHOLE * len(words), len(words), letters, english, code, letter)
+    return PieceCount(worth + WHOLE * len(words), len(words), letters, english, code, letter)

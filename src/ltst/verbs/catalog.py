@@ -33,7 +33,7 @@ def _valued(values: Any, _: Mapping[str, Any]) -> Any:
     return [{"key": key, "value": value} for key, value in values.items()]
 
 
-def _kept(_: None, given: Mapping[str, Any]) -> Any:
+def _key_and_value(_: None, given: Mapping[str, Any]) -> Any:
     return {"key": given["key"], "value": given["value"]}
 
 
@@ -87,7 +87,12 @@ VALUES, TYPED = f"{SESSION}/working", f"{SESSION}/contexts/{{type}}"
 VALUE, CONTEXT = f"{VALUES}/{{key}}", f"{TYPED}/{{key}}"
 _value: Any = {"missing": "value {key!r} in the working memory of this session"}
 _values: Any = {"answers": Page[shapes.WorkingMemoryValue], "shaped": _valued}
-_kept_value: Any = {"body": "WorkingMemoryInput", "opens": OPENS, "answers": shapes.WorkingMemoryValue, "shaped": _kept}
+_kept_value: Any = {
+    "body": "WorkingMemoryInput",
+    "opens": OPENS,
+    "answers": shapes.WorkingMemoryValue,
+    "shaped": _key_and_value,
+}
 _context: Any = {"missing": "context {key!r} of the type {type}"}
 _written: Any = {"body": "SessionContextInput", "opens": OPENS}
 _removed: Any = {"counts": "removed"}

@@ -45,11 +45,11 @@ class Page(Answer, Generic[T]):
 
     def __class_getitem__(cls, kind: Any) -> Any:
         """Return the page of a kind as a class of its own, which documents call by a plain name: FactPage."""
-        return _named(super().__class_getitem__(kind), kind)
+        return _page_model(super().__class_getitem__(kind), kind)
 
 
 @cache
-def _named(page: Any, kind: type) -> Any:
+def _page_model(page: Any, kind: type) -> Any:
     return create_model(f"{kind.__name__}Page", __base__=page, __doc__=Page.__doc__)
 
 

@@ -34,12 +34,12 @@ PRINTABLE = r"^[^\x00]*$"
 DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ]")
 
 
-def _whole(value: object) -> object:
+def _whole_number(value: object) -> object:
     """Reads 10.0 as a whole number, which it is in JSON."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _written(value: object) -> object:
+def _dates_as_text(value: object) -> object:
     """Accepts only text as a time, because a bare number could be seconds or anything else."""
     if not isinstance(value, datetime) and not (isinstance(value, str) and DATE.match(value)):
         raise ValueError("a time is a text with its zone, such as 2026-03-01T09:30:00Z")
@@ -48,7 +48,7 @@ def _written(value: object) -> object:
 
 Moment = Annotated[
     datetime,
-    BeforeValidator(_written),
+    BeforeValidator(_dates_as_text),
     AfterValidator(lambda value: moment(value, "a time")),
     Field(examples=["2026-03-01T09:30:00Z"], description="With its zone, in the years 2 to 9998."),
 ]
@@ -83,15 +83,15 @@ def text_schema(letters: Letters) -> Any:
 Id = Annotated[StrictStr, text_schema(Letters(255))]
 Text = Annotated[StrictStr, text_schema(Letters())]
 ShortLine = Annotated[StrictStr, text_schema(Letters(500, blank=True))]
-Whole = Annotated[StrictInt, Field(ge=1, le=LARGEST), BeforeValidator(_whole)]
+Whole = Annotated[StrictInt, Field(ge=1, le=LARGEST), BeforeValidator(_whole_number)]
 Object = dict[str, JsonValue]
 Limit = Annotated[int, Field(ge=1, le=MOST, description="How many at most.")]
 Offset = Annotated[int, Field(ge=0, le=LARGEST, description="How many to pass over.")]
 IN_JSON = {bool: StrictBool, int: StrictInt, float: StrictFloat}
 
 
-class Shape(BaseModel):
-    """What a request carries: nothing that has no name here."""
+class StrictModel(BaseModel):
+    """The base of request bodies: a field that it does not name is refused."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -105,7 +105,7 @@ def taken(given: Argument, *, strict: bool = True) -> Any:
 def model(name: str, arguments: Iterable[Argument], *, about: str = "", some: bool = False) -> type[BaseModel]:
     """Return the model of a body; with `some` at least one must be there, and none of them is null."""
     fields: dict[str, Any] = {each.name: _field(each, some) for each in arguments}
-    made = create_model(name, __base__=Shape, __doc__=about or None, **fields)
+    made = create_model(name, __base__=StrictModel, __doc__=about or None, **fields)
     if some:
         made.model_config["json_schema_extra"] = {"minProperties": 1}
         made.model_rebuild(force=True)
@@ -170,7 +170,9 @@ def _number(given: Argument, strict: bool, kind: Any = None) -> Any:
     if given.bounds is None:
         return found
     bounds = Field(ge=given.bounds.least, le=most(given))
-    return Annotated[found, bounds, BeforeValidator(_whole)] if kind is int and strict else Annotated[found, bounds]
+    return (
+        Annotated[found, bounds, BeforeValidator(_whole_number)] if kind is int and strict else Annotated[found, bounds]
+    )
 
 
 def most(given: Argument) -> float:

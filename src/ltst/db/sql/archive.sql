@@ -2,7 +2,7 @@
 -- Vectors stay behind: they are derived, and another database may use another model.
 
 -- name: export_sessions
-SELECT to_jsonb(kept) - '{user_id,adoption_id,updated_at,unlearnt,unrefined,untold}'::text[]
+SELECT to_jsonb(kept) - '{user_id,adoption_id,updated_at,unlearnt,unrefined,untold,last_day}'::text[]
 FROM conversation_sessions AS kept
 WHERE user_id = %(user_id)s
 ORDER BY last_activity, session_id;

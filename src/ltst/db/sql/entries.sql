@@ -88,17 +88,22 @@ UPDATE memory_entries AS entry SET usage_count = entry.usage_count + given.times
 FROM unnest(%(ids)s::uuid[], %(times)s::integer[]) AS given (id, times)
 WHERE entry.user_id = %(user_id)s AND entry.entry_id = given.id;
 
+-- Looks at those who got an episode lately: nobody else comes to have too many. Entries of any kind are counted first,
+-- since an index alone can do that.
 -- name: prune
-WITH ranked AS (
+WITH crowded AS MATERIALIZED (
+    SELECT user_id FROM (SELECT DISTINCT user_id FROM memory_entries
+                         WHERE learned AND created_at > now() - interval '7 days') AS told
+    WHERE %(budget)s::integer < (SELECT count(*) FROM memory_entries AS entry WHERE entry.user_id = told.user_id)
+), ranked AS (
     SELECT user_id, entry_id,
            row_number() OVER (PARTITION BY user_id ORDER BY
                greatest(importance_score, 1e-9)
                * power(0.5::float8, least(100, greatest(-100,
                    extract(epoch FROM now() - coalesce(last_used, occurred_at)) / 15552000))::float8)
                + 0.1 * ln(1 + usage_count) DESC, entry_id) AS place
-    FROM memory_entries
-    WHERE learned AND user_id IN (SELECT user_id FROM memory_entries WHERE learned
-                                  GROUP BY user_id HAVING count(*) > %(budget)s::integer)
+    FROM crowded JOIN memory_entries USING (user_id)
+    WHERE learned
 ), gone AS (
     DELETE FROM memory_entries AS entry USING ranked
     WHERE entry.user_id = ranked.user_id AND entry.entry_id = ranked.entry_id AND ranked.place > %(budget)s::integer

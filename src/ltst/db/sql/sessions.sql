@@ -117,7 +117,8 @@ WITH ended AS (
     WHERE last_activity < %(now)s::timestamptz - delete_after
     UNION ALL
     SELECT user_id, session_id, %(now)s::timestamptz - %(everybody)s::interval FROM conversation_sessions AS session
-    WHERE last_activity < %(now)s::timestamptz - %(everybody)s::interval
+    WHERE last_day <= ((%(now)s::timestamptz - %(everybody)s::interval) AT TIME ZONE 'UTC')::date
+      AND last_activity < %(now)s::timestamptz - %(everybody)s::interval
       -- A user's own policy stands in the place of the one for everybody, also where it deletes nothing.
       AND NOT EXISTS (SELECT FROM retention_policies AS policy WHERE policy.user_id = session.user_id
                       AND policy.session_type IN (session.session_type, '*'))
@@ -189,7 +190,7 @@ RETURNING session_id;
 -- name: lifetimes
 WITH recent AS (
     SELECT greatest(0, extract(epoch FROM last_activity - created_at))::float AS lasted FROM conversation_sessions
-    WHERE last_activity > now() - interval '1 day'
+    WHERE last_day >= (now() AT TIME ZONE 'UTC')::date - 1 AND last_activity > now() - interval '1 day'
 )
 SELECT bound, count(lasted) FILTER (WHERE lasted <= bound)::integer AS sessions,
        coalesce(sum(lasted), 0)::float AS seconds

@@ -26,7 +26,8 @@ FROM (
     -- A conversation that goes on may have grown long; few do at a time.
     UNION ALL SELECT session.user_id, 'episode', session_id FROM conversation_sessions AS session
     LEFT JOIN user_learning AS learning USING (user_id)
-    WHERE last_index > summarised_index + 8 AND last_activity > now() - interval '1 day'
+    WHERE last_day >= (now() AT TIME ZONE 'UTC')::date - 1 AND last_activity > now() - interval '1 day'
+      AND last_index > summarised_index + 8
       AND (SELECT sum(token_count) FROM conversation_messages AS message
            WHERE message.user_id = session.user_id AND message.session_id = session.session_id
              AND message_index > summarised_index) > %(tokens)s::integer

@@ -126,7 +126,7 @@ def adopt_predecessor(
     """
     if (back and (dry_run or switch or leave_out)) or (drop and not back) or (dry_run and switch):
         raise Invalid("--dry-run, --switch and --back exclude each other, and --drop goes with --back")
-    with beside(options, own, schema) as memory:
+    with open_beside(options, own, schema) as memory:
         if back:
             agreed(f"Give the tables in {schema} back{', and drop ' + own if drop else ''}?", yes)
             with show.working("Giving back"):
@@ -141,7 +141,7 @@ def adopt_predecessor(
 
 
 @contextmanager
-def beside(options: Options, own: str, old: str) -> Iterator[Memory]:
+def open_beside(options: Options, own: str, old: str) -> Iterator[Memory]:
     """Opens a memory in a schema beside the old tables, creating the schema if it is missing."""
     from ltst.adoption import predecessor
     from ltst.sync import Memory
@@ -151,7 +151,7 @@ def beside(options: Options, own: str, old: str) -> Iterator[Memory]:
         raise Invalid("name the database of the system before: --database-url, or DATABASE_URL")
     if own == old:
         raise Invalid("--own must be another schema than --schema")
-    url = asyncio.run(predecessor.beside(settings.database_url, own, old))
+    url = asyncio.run(predecessor.create_beside(settings.database_url, own, old))
     with Memory(settings=replace(settings, database_url=url, worker=False, warm=False)) as memory:
         yield memory
 

@@ -88,7 +88,7 @@ def converse(talk: Talk, *, as_json: bool = False, greeted: bool = False, explai
     answered = True
     try:
         for number, line in enumerate(_typed(decorated) if asked else sys.stdin.buffer, start=1):
-            heard = _heard(line, "standard input" if asked else f"standard input, line {number}")
+            heard = _line_or_error(line, "standard input" if asked else f"standard input, line {number}")
             if heard in LEAVING:
                 break
             answered = _heed(talk, heard, as_json, decorated, explain) and answered
@@ -167,7 +167,7 @@ def _why(talk: Talk, as_json: bool) -> None:
     show.records(as_json, memories, MEMORIES, title="It is based on", empty=empty)
 
 
-def _heard(line: str | bytes, source: str) -> str | LtstError:
+def _line_or_error(line: str | bytes, source: str) -> str | LtstError:
     try:
         return (line if isinstance(line, str) else piped(line, source)).strip()
     except LtstError as problem:

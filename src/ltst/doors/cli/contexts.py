@@ -41,7 +41,7 @@ def _value(given: Given) -> Given:
     return {"value": written if given["text"] else json_or_text(written)}
 
 
-def _listed(as_json: bool, kept: dict[str, Any], given: Given) -> None:
+def _show_working(as_json: bool, kept: dict[str, Any], given: Given) -> None:
     columns: show.Columns = {"Key": lambda row: row[0], "Value": lambda row: _shown(row[1])}
     title, empty = f"Working memory of {given['chat']}", f"The working memory of {given['chat']} is empty."
     show.records(as_json, [*kept.items()], columns, title=title, empty=empty, instead=kept)
@@ -73,6 +73,6 @@ working.verb(
     opens=("agent",),
     missing="",  # it answers nothing
 )
-working.verb("list", "List what is kept.", CHAT, _listed, does="chat.working.all")
+working.verb("list", "List what is kept.", CHAT, _show_working, does="chat.working.all")
 working.verb("forget", "Remove one value.", f"plan {CHAT}", forgotten("key"))
 working.verb("clear", "Remove every value.", CHAT, said("{it} forgotten in {chat}.", cleared="it"))

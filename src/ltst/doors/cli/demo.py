@@ -60,7 +60,7 @@ def demo(options: Options) -> None:
     """
     screen = show.out()
     screen.print(Panel(Text("ltst: memory for AI agents, in one Postgres"), border_style="cyan", expand=False))
-    with _opened(screen, options) as memory:
+    with _open_embedded(screen, options) as memory:
         user = memory.user(USER)
         earlier = user.sessions.list(limit=SEARCHED_SESSIONS)
         if earlier:
@@ -72,7 +72,7 @@ def demo(options: Options) -> None:
 
 
 @contextmanager
-def _opened(screen: Console, options: Options) -> Iterator[Memory]:
+def _open_embedded(screen: Console, options: Options) -> Iterator[Memory]:
     """Opens the embedded memory even if DATABASE_URL is set, because a demo must not write to a team's database."""
     from ltst.sync import Memory
 

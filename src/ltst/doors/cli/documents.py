@@ -33,7 +33,11 @@ WHOLE: show.Columns = {
     **ADDED,
     **show.columns("Address: uri, Type: media_type, Added: created_at, Changed: updated_at"),
 }
-CHUNKS: show.Columns = {"": "chunk_index", "Where": lambda chunk: _place(chunk.metadata), "Content": "content"}
+CHUNKS: show.Columns = {
+    "": "chunk_index",
+    "Where": lambda chunk: _page_and_heading(chunk.metadata),
+    "Content": "content",
+}
 
 
 @command(app, "add", user=True)
@@ -64,12 +68,12 @@ def add(
     show.records(options.json, kept, ADDED, title="Kept", instead=document)
 
 
-def _listed(as_json: bool, known: Sequence[Document], _: Given) -> None:
+def _show_documents(as_json: bool, known: Sequence[Document], _: Given) -> None:
     document = [_without_chunks(each) for each in known]
     show.records(as_json, known, COLUMNS, title="Documents", empty="There are no documents yet.", instead=document)
 
 
-def _whole(as_json: bool, document: Document, given: Given) -> None:
+def _show_document(as_json: bool, document: Document, given: Given) -> None:
     first, most = validate.offset(given["offset"]), validate.limit(given["limit"])
     shown: tuple[DocumentChunk, ...] = document.chunks[first : first + most]
     if as_json:
@@ -80,10 +84,10 @@ def _whole(as_json: bool, document: Document, given: Given) -> None:
         show.out().print(show.table(shown, CHUNKS))
 
 
-app.verb("list", "List documents, the latest first.", "--limit 10", _listed)
+app.verb("list", "List documents, the latest first.", "--limit 10", _show_documents)
 WITH_CHUNKS = "Show a document with its chunks and where they stand in it."
 SOME = {"limit": (Limit, 20), "offset": (Offset, 0)}
-app.verb("show", WITH_CHUNKS, ID, _whole, does="documents.get", own=SOME)
+app.verb("show", WITH_CHUNKS, ID, _show_document, does="documents.get", own=SOME)
 app.verb("forget", "Remove a document with its chunks.", ID, forgotten("document_id"))
 
 
@@ -97,7 +101,7 @@ def _without_chunks(document: Document) -> dict[str, Any]:
     return {name: value for name, value in asdict(replace(document, chunks=())).items() if name != "chunks"}
 
 
-def _place(metadata: Mapping[str, Any]) -> str:
+def _page_and_heading(metadata: Mapping[str, Any]) -> str:
     """Return the page and the heading of a chunk."""
     page = f"page {metadata['page']}" if "page" in metadata else ""
     return ", ".join(each for each in (page, metadata.get("heading")) if each)

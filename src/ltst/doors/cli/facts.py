@@ -11,6 +11,7 @@ import typer
 from ltst.doors.cli import show
 from ltst.doors.cli.verbs import Given, Noun, said
 from ltst.records import ME, Fact
+from ltst.support.text import shortened
 
 if TYPE_CHECKING:
     from ltst.sync import User
@@ -45,7 +46,7 @@ HISTORY = show.columns(
 )
 
 
-def _listed(as_json: bool, known: Sequence[Fact], given: Given) -> None:
+def _show_facts(as_json: bool, known: Sequence[Fact], given: Given) -> None:
     shown = {**columns(known), **(given["beside"] if given["source"] else {})}
     show.records(as_json, known, shown, title="Facts", empty="Nothing is known yet.")
 
@@ -62,13 +63,9 @@ def _words(user: User, found: Any, given: Given) -> show.Columns:
     """Returns a column with the message behind each fact, empty if that conversation was deleted."""
     known = found if isinstance(found, list) else [found]
     ids = {fact.source_message_id for fact in known} - {None} if given.get("source", True) else ()
-    words = {message_id: said.content for message_id in ids if (said := user.message(message_id)) is not None}
-    return {"Said": lambda fact: _short(words[fact.source_message_id]) if fact.source_message_id in words else None}
-
-
-def _short(words: str) -> str:
-    line = " ".join(words.split())
-    return line if len(line) <= LONGEST_QUOTE else f"{line[: LONGEST_QUOTE - 1]}…"
+    said = {message_id: message.content for message_id in ids if (message := user.message(message_id)) is not None}
+    quotes = {message_id: shortened(" ".join(words.split()), LONGEST_QUOTE) for message_id, words in said.items()}
+    return {"Said": lambda fact: quotes.get(fact.source_message_id)}
 
 
 def _label(given: Given) -> str:
@@ -76,7 +73,7 @@ def _label(given: Given) -> str:
 
 
 SOURCE = {"source": (WithSource, False)}
-app.verb("list", "List what holds now, or held on a day.", "--as-of 2026-03-01", _listed, own=SOURCE, beside=_words)
+app.verb("list", "List what holds now, or held on a day.", "--as-of 2026-03-01", _show_facts, own=SOURCE, beside=_words)
 app.verb("get", "Show the value that holds now, or held on a day.", "city", _lined, beside=_words)
 app.verb(
     "set",

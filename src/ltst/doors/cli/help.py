@@ -24,7 +24,7 @@ HEADING = max(len(heading) for heading in HEADINGS)
 Row = tuple[str, str, str]
 
 
-class Reporting(TyperGroup):
+class ReportingGroup(TyperGroup):
     """A group whose commands report wrong usage as they report every other error."""
 
     def main(self, args: Sequence[str] | None = None, *, standalone_mode: bool = True, **given: Any) -> Any:  # type: ignore[override]
@@ -43,7 +43,7 @@ class Reporting(TyperGroup):
         sys.exit(status)
 
 
-class Root(Reporting):
+class RootGroup(ReportingGroup):
     """The group of all commands."""
 
     def __init__(self, **given: Any) -> None:

@@ -42,7 +42,7 @@ def _one(as_json: bool, done: Any, given: Given) -> None:
     show.record(as_json, _sent(done), COLUMNS)
 
 
-def _kept(as_json: bool, done: Any, given: Given) -> None:
+def _say_kept(as_json: bool, done: Any, given: Given) -> None:
     show.done(as_json, _sent(done), f"{done.key} is kept, in revision {done.revision}.")
 
 
@@ -67,7 +67,7 @@ app.verb(
     "put",
     "Keep a value, in place of the one before.",
     """theme '{"color": "dark"}' --in users --in ana""",
-    _kept,
+    _say_kept,
     flags=IN,
     help=VALUE_HELP,
     own={"unsearched": (Unsearched, False)},

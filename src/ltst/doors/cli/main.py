@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
-from ltst.doors.cli.help import Root
+from ltst.doors.cli.help import RootGroup
 from ltst.doors.cli.options import DatabaseUrl, Home, Options, UserId
 
 app = typer.Typer(
     name="ltst",
-    cls=Root,
+    cls=RootGroup,
     pretty_exceptions_enable=False,  # a pretty traceback would print the values of variables
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -44,11 +44,11 @@ class Commands(UserDict[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if self.data[name] is None:
-            self.data[name] = _opened(name)
+            self.data[name] = _load(name)
         return self.data[name]
 
 
-def _opened(name: str) -> Any:
+def _load(name: str) -> Any:
     """Returns the command from its module, or the module's group of that name."""
     group, *more = map(_group, PAGES.get(name, (name,)))
     for further in more:

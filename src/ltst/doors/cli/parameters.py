@@ -32,7 +32,7 @@ def parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-class Form(NamedTuple):
+class ShellForm(NamedTuple):
     """How a value is written in a shell: its type for Typer, its name in the help, and its parser."""
 
     kind: Any
@@ -67,29 +67,29 @@ def reads_text(given: Argument) -> bool:
     return given.positional and any(each is not None and each.most is None for each in known)
 
 
-def _form(given: Argument) -> Form:
+def _form(given: Argument) -> ShellForm:
     kind, origin, members = given.kind, get_origin(given.kind), get_args(given.kind)
     named = given.name.rpartition("_")[2].upper()
     if kind is datetime:
-        return Form(datetime, "TIME", moment)
+        return ShellForm(datetime, "TIME", moment)
     if timedelta in members:
-        return Form(timedelta, "TIME", span)
+        return ShellForm(timedelta, "TIME", span)
     if given.name == WHERE:
-        return Form(list[str], "CONDITION")
+        return ShellForm(list[str], "CONDITION")
     if origin is Mapping:
-        return Form(dict[str, Any], "JSON", json_object)
+        return ShellForm(dict[str, Any], "JSON", json_object)
     if origin is Iterable:
         from ltst.arguments import argument
 
         if argument(given.name, members[0]).kind is not str:
-            return Form(dict[str, Any], "JSON", json_list)
+            return ShellForm(dict[str, Any], "JSON", json_list)
         choices = argument(given.name, members[0]).choices
-        return Form(list[str], named.removesuffix("S"), words=choices.words if choices else ())
+        return ShellForm(list[str], named.removesuffix("S"), words=choices.words if choices else ())
     if kind in (int, float, bool):
-        return Form(kind, None if kind is bool else "N")
+        return ShellForm(kind, None if kind is bool else "N")
     long = given.letters is not None and given.letters.most is None and not given.positional
     parser = whole_or_text if {int, str} <= {*members} else None
-    return Form(str, "TEXT" if long else named, parser, given.choices.words if given.choices else ())
+    return ShellForm(str, "TEXT" if long else named, parser, given.choices.words if given.choices else ())
 
 
 def completing(*known: str) -> Callable[[str], list[str]]:

@@ -26,7 +26,7 @@ COLUMNS = show.columns(
 )
 
 
-def shown(preference: UserPreference) -> str:
+def masked(preference: UserPreference) -> str:
     """Return the value, or dots if it is sensitive: others may see the screen."""
     return HIDDEN if preference.sensitive else preference.value
 
@@ -35,15 +35,15 @@ def _without_value(preference: UserPreference) -> dict[str, Any]:
     return {**asdict(preference), **({"preference_value": None} if preference.sensitive else {})}
 
 
-def _listed(as_json: bool, known: Sequence[UserPreference], given: Given) -> None:
-    columns = COLUMNS if given["reveal"] else {**COLUMNS, "Value": shown}
+def _show_preferences(as_json: bool, known: Sequence[UserPreference], given: Given) -> None:
+    columns = COLUMNS if given["reveal"] else {**COLUMNS, "Value": masked}
     document = known if given["reveal"] else [_without_value(each) for each in known]
     show.records(as_json, known, columns, title="Preferences", empty="No preferences are set yet.", instead=document)
 
 
 LIST = "List preferences.\n\nSensitive values stay hidden unless asked for."
 GET = "Show one preference, in clear.\n\nThe default, if the user has set none."
-app.verb("list", LIST, "--defaults", _listed, own={"reveal": (Reveal, False)})
+app.verb("list", LIST, "--defaults", _show_preferences, own={"reveal": (Reveal, False)})
 app.verb("get", GET, "units", lined({**COLUMNS, "Sensitive": "sensitive"}))
 app.verb("forget", "Remove a preference.", "units", forgotten("key"))
 

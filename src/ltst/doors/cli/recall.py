@@ -41,7 +41,7 @@ FACTS = show.columns("Key: key, Value: value, Confidence: confidence")
 PREFERENCES: show.Columns = {**show.pairs("Key", "Value"), "Value": lambda row: HIDDEN if row[1] is None else row[1]}
 
 
-def _found(as_json: bool, found: Sequence[Hit], given: Given) -> None:
+def _show_hits(as_json: bool, found: Sequence[Hit], given: Given) -> None:
     if not as_json and found and not given["explain"]:
         show.out().print(_lines(found, given["query"] or ""))
         return
@@ -115,7 +115,7 @@ app.verb(
     "search",
     "Find what is remembered about something.\n\nThe best first, or nothing when nothing is relevant.",
     '"where do I live?" --kind message --since 2026-01-01',
-    _found,
+    _show_hits,
     flags={"kinds": "--kind"},
     help={
         "query": "What to look for; - reads it; the newest, if left out.",

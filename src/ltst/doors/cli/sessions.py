@@ -66,7 +66,7 @@ def _rest(user: User, session: ConversationSession, given: Given) -> Any:
     return user.sessions.summary(session.session_id), said
 
 
-def _whole(as_json: bool, session: ConversationSession, given: Given) -> None:
+def _show_session(as_json: bool, session: ConversationSession, given: Given) -> None:
     summary, said = given["beside"]
     if as_json:
         show.document({**asdict(session), **asdict(summary), "messages": said})
@@ -95,7 +95,7 @@ LIST, SHOW = (
 _listed = listed(COLUMNS, "Sessions", "There are no conversations yet.")
 SOME = {"limit": (Limit, 100), "offset": (Offset, 0)}
 app.verb("list", LIST, "--user ann --status active", _listed)
-app.verb("show", SHOW, "monday", _whole, does="sessions.get", own=SOME, beside=_rest)
+app.verb("show", SHOW, "monday", _show_session, does="sessions.get", own=SOME, beside=_rest)
 app.verb("summary", "Count a conversation: messages by role, tokens, times.", "monday", lined(COUNTS))
 app.verb(
     "search",

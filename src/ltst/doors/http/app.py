@@ -28,8 +28,8 @@ from ltst.doors.http.reference import add_reference, document
 from ltst.doors.http.routes import admin, chat, feed, imports, proxy, verbs
 from ltst.doors.http.routes.common import PROBLEMS
 from ltst.doors.web.app import PAGES, add_pages
-from ltst.handles.callers import Reception
-from ltst.handles.visits import Visits, Watched
+from ltst.handles.callers import CallerCheck
+from ltst.handles.visits import OpenStreams, StreamGuard
 from ltst.memory import AsyncMemory
 from ltst.support import network
 from ltst.support.children import READING
@@ -46,7 +46,7 @@ Ids and keys in a path may hold any character, percent-encoded. Errors come as `
 
 
 @dataclass(frozen=True, slots=True)
-class Serving(network.Serving):
+class Serving(network.ServerOptions):
     """How a server is run, and where its processes keep the meters that they share."""
 
     shared_meters: Path | None = None
@@ -71,8 +71,8 @@ def create(serving: Serving, memory: AsyncMemory | None = None) -> FastAPI:
     app.state.memory, app.state.turns, app.state.relay = own, turns, relay
     app.state.meters = Meters(turns.stats, serving.shared_meters)
     own.watch(app.state.meters.note)
-    app.state.reception = Reception(own.keys, own.settings, loopback=serving.loopback)
-    app.state.visits = Visits(app.state.reception)
+    app.state.caller_check = CallerCheck(own.keys, own.settings, loopback=serving.loopback)
+    app.state.visits = OpenStreams(app.state.caller_check)
     app.state.stopping = asyncio.Event()
     app.state.changes = feed.Listeners(own, app.state.stopping)
     problems.register(app, [route for router in (*ROUTERS, *PAGES) for route in router.routes])
@@ -150,7 +150,7 @@ def _orphanage() -> Iterator[None]:
 def _gate(app: FastAPI, serving: Serving) -> None:
     """Add the middleware. A request passes the last one added first."""
     settings = serving.settings
-    app.add_middleware(Watched, visits=app.state.visits)
+    app.add_middleware(StreamGuard, visits=app.state.visits)
     app.add_middleware(Metered, meters=app.state.meters)
     if settings.allowed_origins:
         app.add_middleware(

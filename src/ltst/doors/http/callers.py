@@ -10,7 +10,7 @@ from fastapi.routing import APIRoute
 from fastapi.security import APIKeyHeader, HTTPBearer
 
 from ltst.errors import Denied
-from ltst.handles.callers import Caller, Reception
+from ltst.handles.callers import Caller, CallerCheck
 from ltst.memory import AsyncMemory, AsyncUser
 
 BEARER = HTTPBearer(auto_error=False, description="A key made by `ltst keys create`, or a JSON web token.")
@@ -21,14 +21,14 @@ async def identified(request: Request) -> Caller:
     """Return the caller of a request, and remember it for the rest of the request."""
     if not hasattr(request.state, "caller"):
         bearer, key = await BEARER(request), await API_KEY(request)
-        reception: Reception = request.app.state.reception
+        caller_check: CallerCheck = request.app.state.caller_check
         secret = bearer.credentials if bearer is not None else key
-        request.state.caller = await reception.caller(secret, request.headers)
+        request.state.caller = await caller_check.caller(secret, request.headers)
     caller: Caller = request.state.caller
     return caller
 
 
-class Guarded(APIRoute):
+class GuardedRoute(APIRoute):
     """A route that identifies the caller before reading the body, because a stranger's body is not worth the work."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:

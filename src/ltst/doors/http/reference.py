@@ -35,7 +35,7 @@ def document(app: FastAPI) -> dict[str, Any]:
         written["info"]["license"], written["servers"] = LICENSE, [{"url": "/"}]
         components["schemas"]["Problem"] = Problem.model_json_schema()
         components["parameters"] = {"UserId": USER_ID}
-        components["responses"] = {_named(status): each for status, each in PROBLEMS.items()}
+        components["responses"] = {_status_name(status): each for status, each in PROBLEMS.items()}
         for operation in (each for path in written["paths"].values() for each in path.values()):
             _complete(operation)
         _drop_titles(written["paths"])
@@ -50,7 +50,7 @@ def _complete(operation: dict[str, Any]) -> None:
         parameter["schema"] = _without_null(parameter["schema"])
     for status, told in PROBLEMS.items():
         if operation["responses"].get(str(status)) == told:
-            operation["responses"][str(status)] = {"$ref": f"#/components/responses/{_named(status)}"}
+            operation["responses"][str(status)] = {"$ref": f"#/components/responses/{_status_name(status)}"}
     if operation.setdefault("security", []):
         operation["parameters"] = [*parameters, {"$ref": "#/components/parameters/UserId"}]
 
@@ -62,7 +62,7 @@ def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
     return {**{name: value for name, value in schema.items() if name != "anyOf"}, **kept[0]}
 
 
-def _named(status: int | str) -> str:
+def _status_name(status: int | str) -> str:
     return title(int(status)).replace(" ", "")
 
 

@@ -21,8 +21,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ltst.doors.mcp.gate import Gate, own_origins, security, whose_by_key
 from ltst.doors.mcp.server import create
 from ltst.doors.mcp.tools import SETS
-from ltst.handles.callers import Reception
-from ltst.handles.visits import Visits, Watched
+from ltst.handles.callers import CallerCheck
+from ltst.handles.visits import OpenStreams, StreamGuard
 from ltst.memory import AsyncMemory
 from ltst.support import network
 
@@ -34,7 +34,7 @@ EXPOSED = ["Mcp-Session-Id", "Mcp-Protocol-Version"]
 
 
 @dataclass(frozen=True, slots=True)
-class Serving(network.Serving):
+class Serving(network.ServerOptions):
     """How a server is run, with which tools, and whether they also answer in JSON."""
 
     command: ClassVar[str] = "ltst mcp --http"
@@ -64,11 +64,11 @@ def around(server: Server[object], serving: Serving, memory: AsyncMemory, *, ope
         server, security_settings=guarded, max_request_body_size=settings.max_body_bytes
     )
     sse = SseServerTransport(MESSAGES_PATH, guarded, settings.max_body_bytes)
-    reception = Reception(memory.keys, memory.settings, loopback=serving.loopback)
+    caller_check = CallerCheck(memory.keys, memory.settings, loopback=serving.loopback)
     middleware = [
         Middleware(_Ending),
-        Middleware(Watched, visits=Visits(reception)),
-        Middleware(Gate, reception=reception, memory=memory, origins=origins),
+        Middleware(StreamGuard, visits=OpenStreams(caller_check)),
+        Middleware(Gate, caller_check=caller_check, memory=memory, origins=origins),
     ]
     if settings.allowed_origins:
         middleware.insert(0, _cors(settings.allowed_origins))

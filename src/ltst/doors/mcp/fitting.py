@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from ltst.errors import Invalid
+from ltst.support.text import shortened
 
 R = TypeVar("R")
 
@@ -36,26 +37,26 @@ def fitting(
 def _attempts(done: Any, cut: bool, drop: bool) -> Iterator[tuple[Any, str | None]]:
     yield done, None
     for longest in CUTS if cut else ():
-        yield shortened(done, longest), CUT.format(longest=longest)
+        yield with_short_texts(done, longest), CUT.format(longest=longest)
     if drop and isinstance(done, Mapping) and "items" in done:
         shown = len(done["items"])
         while (shown := shown // 2) > 0:
             fewer = {**done, "items": done["items"][:shown]}
-            yield shortened(fewer, CUTS[-1]), FEWER.format(shown=shown, all=len(done["items"]))
+            yield with_short_texts(fewer, CUTS[-1]), FEWER.format(shown=shown, all=len(done["items"]))
 
 
-def shortened(value: Any, longest: int) -> Any:
+def with_short_texts(value: Any, longest: int) -> Any:
     """Return the value with all its texts cut, at any depth."""
     if isinstance(value, str):
-        return value if len(value) <= longest else value[: longest - 1] + "…"
+        return shortened(value, longest)
     if isinstance(value, Mapping):
-        return {name: shortened(each, longest) for name, each in value.items()}
+        return {name: with_short_texts(each, longest) for name, each in value.items()}
     if isinstance(value, list | tuple):
-        return type(value)([shortened(each, longest) for each in value])
+        return type(value)([with_short_texts(each, longest) for each in value])
     if isinstance(value, BaseModel):
         held = {name: getattr(value, name) for name in type(value).model_fields}
-        return value.model_copy(update={name: shortened(each, longest) for name, each in held.items()})
+        return value.model_copy(update={name: with_short_texts(each, longest) for name, each in held.items()})
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         held = {each.name: getattr(value, each.name) for each in dataclasses.fields(value) if each.init}
-        return dataclasses.replace(value, **{name: shortened(each, longest) for name, each in held.items()})
+        return dataclasses.replace(value, **{name: with_short_texts(each, longest) for name, each in held.items()})
     return value

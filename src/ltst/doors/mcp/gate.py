@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ltst.doors.mcp.server import Request, Whose
 from ltst.errors import Denied, Invalid, LtstError, Unavailable
-from ltst.handles.callers import Caller, Reception, Unknown
+from ltst.handles.callers import Caller, CallerCheck, Unknown
 from ltst.memory import AsyncMemory, AsyncUser
 from ltst.support.network import LOOPBACK
 
@@ -25,10 +25,10 @@ BEARER = "bearer "
 class Gate:
     """Identifies callers before anything is read; a session of the protocol belongs to whoever began it."""
 
-    def __init__(self, app: ASGIApp, reception: Reception, memory: AsyncMemory, origins: Collection[str]) -> None:
-        """Accepts callers known to the reception, without an origin or from one of `origins`."""
+    def __init__(self, app: ASGIApp, caller_check: CallerCheck, memory: AsyncMemory, origins: Collection[str]) -> None:
+        """Accepts callers that the check knows, without an origin or from one of `origins`."""
         self._app = app
-        self._reception = reception
+        self._caller_check = caller_check
         self._memory = memory
         self._origins = frozenset(origins)
 
@@ -49,7 +49,7 @@ class Gate:
         origin = headers.get("origin")
         if origin is not None and origin not in self._origins:
             raise Denied(f"pages of {origin[:200]!r} may not call this server; name them in LTST_ALLOWED_ORIGINS")
-        return await self._reception.caller(_secret(headers), headers)
+        return await self._caller_check.caller(_secret(headers), headers)
 
     def _visitor(self, caller: Caller) -> AuthenticatedUser:
         """Return the caller in the form by which the package tells session owners apart."""

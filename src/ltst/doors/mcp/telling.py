@@ -23,7 +23,7 @@ def tell(answer: Any, nothing: str = "There is nothing.") -> str:
         return "\n".join([PREAMBLE, _block(answer)])
     if "items" not in answer:
         counted = all(isinstance(each, int) for each in answer.values())
-        return _counted(answer) if counted else "\n".join([PREAMBLE, in_json(answer)])
+        return _counts_line(answer) if counted else "\n".join([PREAMBLE, in_json(answer)])
     if not answer["items"]:
         return nothing
     offset = answer.get("next_offset")
@@ -41,7 +41,7 @@ def in_json(value: Any, **attributes: str | None) -> str:
     return _quoted(json.dumps(value, ensure_ascii=False, default=str), **attributes)
 
 
-def _counted(answer: Mapping[str, int]) -> str:
+def _counts_line(answer: Mapping[str, int]) -> str:
     words = {name: ("on" if value else "off") if isinstance(value, bool) else value for name, value in answer.items()}
     return ", ".join(f"{name}: {value}" for name, value in words.items()) + "."
 
@@ -55,7 +55,7 @@ def _block(thing: Any) -> str:
     if type(thing) not in TOLD:
         return in_json(thing)
     kind, content, beside = TOLD[type(thing)]
-    attributes = {name: _written(_part(thing, each)) for name, each in beside.items()}
+    attributes = {name: _value_text(_part(thing, each)) for name, each in beside.items()}
     return _quoted(_part(thing, content), **{"kind": kind, **attributes})
 
 
@@ -70,7 +70,7 @@ def _quoted(content: str, **attributes: str | None) -> str:
     return quoted(content[:LONGEST_QUOTE], **attributes)
 
 
-def _written(value: Any) -> str | None:
+def _value_text(value: Any) -> str | None:
     if isinstance(value, datetime):
         return f"{value.astimezone(UTC):%Y-%m-%d %H:%M}"
     return None if value is None else f"{value:.2f}" if isinstance(value, float) else str(value)

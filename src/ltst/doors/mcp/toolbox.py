@@ -214,12 +214,12 @@ def _text(said: str) -> protocol.TextContent:
 
 def _sentence(problem: ValidationError, arguments: type[BaseModel]) -> str:
     """Returns which arguments are not accepted and why, without repeating their values."""
-    said = [f"{_place(each['loc'])}: {each['msg']}" for each in problem.errors()[:FEW]]
+    said = [f"{_argument_name(each['loc'])}: {each['msg']}" for each in problem.errors()[:FEW]]
     if any(each["type"] == "extra_forbidden" for each in problem.errors()):
         said.append(f"it takes {', '.join(arguments.model_fields) or 'nothing'}")
     return "; ".join(said)
 
 
-def _place(location: tuple[int | str, ...]) -> str:
+def _argument_name(location: tuple[int | str, ...]) -> str:
     """Returns the name of an argument, shortened because the client may have made it up."""
     return str(location[0])[:60] if location else "arguments"

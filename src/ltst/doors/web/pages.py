@@ -17,7 +17,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.routing import APIRoute
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from ltst.doors.web.visits import TOKEN, Unchosen, Visit, keep, visit
+from ltst.doors.web.visits import TOKEN, NobodyChosen, Visit, keep, visit
 from ltst.errors import LtstError
 from ltst.handles.callers import Unknown
 
@@ -73,7 +73,7 @@ def paged(found: Sequence[Any], limit: int, offset: int) -> dict[str, Any]:
     return {"count": len(found), "offset": offset, "limit": limit}
 
 
-class Shown(APIRoute):
+class PageRoute(APIRoute):
     """A route of the page: identifies its visitor, and shows errors as pages."""
 
     stranger = False
@@ -87,13 +87,13 @@ class Shown(APIRoute):
                 request.state.visit = await visit(request, stranger=self.stranger)
                 answer = await handle(request)
             except LtstError as problem:
-                answer = _told(request, problem)
+                answer = _error_page(request, problem)
             return _guarded(request, answer)
 
         return shown
 
 
-class Welcoming(Shown):
+class LoginRoute(PageRoute):
     """A route for visitors without a key: the login form."""
 
     stranger = True
@@ -134,9 +134,9 @@ def address(path: str, **asked: Any) -> str:
     return f"{path}?{urlencode(given, doseq=True)}" if given else path
 
 
-def _told(request: Request, problem: LtstError) -> Response:
+def _error_page(request: Request, problem: LtstError) -> Response:
     """Returns an error as a page, or a redirect to the form that helps."""
-    if isinstance(problem, Unchosen):
+    if isinstance(problem, NobodyChosen):
         return leading("/who")
     if isinstance(problem, Unknown):
         return leading("/login", next=request.url.path if request.method == "GET" else None)

@@ -17,7 +17,7 @@ from starlette.responses import Response
 
 from ltst.agents.turns import Turns
 from ltst.errors import Denied, Invalid
-from ltst.handles.callers import Caller, Reception
+from ltst.handles.callers import Caller, CallerCheck
 from ltst.handles.desk import Desk
 from ltst.memory import AsyncMemory, AsyncUser
 
@@ -69,7 +69,7 @@ class Visit:
     def user(self) -> AsyncUser:
         """Returns the memory that is shown."""
         if self.user_id is None:
-            raise Unchosen("choose whose memory to look at")
+            raise NobodyChosen("choose whose memory to look at")
         return self.memory.user(self.user_id)
 
     @property
@@ -136,7 +136,7 @@ class Visit:
         return found
 
 
-class Unchosen(Denied):
+class NobodyChosen(Denied):
     """An admin has not said yet whose memory to look at."""
 
 
@@ -156,8 +156,8 @@ async def visit(request: Request, *, stranger: bool = False) -> Visit:
 
 async def identified(request: Request) -> Caller:
     """Returns the caller that the cookies identify; an admin acts for the chosen user."""
-    reception: Reception = request.app.state.reception
-    caller = await reception.caller(request.cookies.get(KEY) or None, None)
+    caller_check: CallerCheck = request.app.state.caller_check
+    caller = await caller_check.caller(request.cookies.get(KEY) or None, None)
     chosen = request.cookies.get(USER)
     return caller.acting_for(_readable(chosen)) if chosen and caller.admin else caller
 
@@ -200,17 +200,17 @@ async def _sent(request: Request) -> tuple[dict[str, str], dict[str, SentFile]]:
     kind, _, rest = request.headers.get("content-type", "").partition(";")
     body = await request.body()
     if kind.strip().lower() == FILES:
-        return _parts(body, rest)
+        return _multipart_form(body, rest)
     if kind.strip().lower() != FORM:
         raise Invalid(f"the page takes forms ({FORM}, {FILES})")
     try:
         given = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict")
     except ValueError:
         raise Invalid(f"a form is UTF-8 and has up to {MOST_FIELDS} fields") from None
-    return {name: _lines(value) for name, value in given}, {}
+    return {name: _plain_line_feeds(value) for name, value in given}, {}
 
 
-def _parts(body: bytes, parameters: str) -> tuple[dict[str, str], dict[str, SentFile]]:
+def _multipart_form(body: bytes, parameters: str) -> tuple[dict[str, str], dict[str, SentFile]]:
     """Returns the fields and files of a multipart form."""
     found = re.search(r'boundary="?([^";,\s]{1,200})', parameters)
     if found is None:
@@ -223,11 +223,11 @@ def _parts(body: bytes, parameters: str) -> tuple[dict[str, str], dict[str, Sent
         if "filename" in named:
             files[named.get("name", "")] = SentFile(named["filename"], content)
         else:
-            fields[named.get("name", "")] = _lines(content.decode("utf-8", "replace"))
+            fields[named.get("name", "")] = _plain_line_feeds(content.decode("utf-8", "replace"))
     return fields, files
 
 
-def _lines(value: str) -> str:
+def _plain_line_feeds(value: str) -> str:
     """Returns a value with plain line feeds, because browsers send CRLF."""
     return value.replace("\r\n", "\n")
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from ltst.records import Claim, Earlier
+from ltst.records import Claim, EarlierMessage
 
 
 def claims(text: str, said_at: datetime) -> list[Claim]:
@@ -24,7 +24,7 @@ def claims(text: str, said_at: datetime) -> list[Claim]:
     return read(text, said_at)
 
 
-def claims_after(text: str, said_at: datetime, before: str, earlier: Sequence[Earlier]) -> list[Claim]:
+def claims_after(text: str, said_at: datetime, before: str, earlier: Sequence[EarlierMessage]) -> list[Claim]:
     """Returns the same for a message that may correct what was said `earlier`; `before` is the turn it answers."""
     from ltst.learn.extract.corrections import read
 

@@ -19,7 +19,7 @@ from ltst.learn.extract.clauses import first_sentence
 from ltst.learn.extract.reading import own_words
 from ltst.learn.extract.values import LISTS, PACKAGE
 from ltst.learn.keys import BARE, CORRECTS
-from ltst.records import Claim, Earlier
+from ltst.records import Claim, EarlierMessage
 from ltst.support.tables import Table
 from ltst.support.timeline import ANY, same
 
@@ -51,7 +51,7 @@ class _Correction(NamedTuple):
     sure: bool = False
 
 
-def read(text: str, said_at: datetime, before: str, earlier: Sequence[Earlier]) -> list[Claim]:
+def read(text: str, said_at: datetime, before: str, earlier: Sequence[EarlierMessage]) -> list[Claim]:
     """Returns what a message says about its writer after their `earlier` ones; `before` is the turn it answers."""
     found = message.read(text, said_at)
     if len(text) > LONGEST_BEFORE or not (earlier or found):
@@ -65,7 +65,7 @@ def read(text: str, said_at: datetime, before: str, earlier: Sequence[Earlier]) 
     return _marked(found, own, said_at, earlier) if found and len(text) <= LONGEST else found
 
 
-def _marked(found: list[Claim], own: str, said_at: datetime, earlier: Sequence[Earlier]) -> list[Claim]:
+def _marked(found: list[Claim], own: str, said_at: datetime, earlier: Sequence[EarlierMessage]) -> list[Claim]:
     """Returns the claims of a full sentence; if it corrects something, only the new claim, marked as a correction."""
     holds = [each for each in found if each.change == "holds"]
     alone = len(holds) == 1 and all(each.key == holds[0].key for each in found)
@@ -82,7 +82,7 @@ def _marked(found: list[Claim], own: str, said_at: datetime, earlier: Sequence[E
 
 
 def _corrected(
-    own: str, said_at: datetime, earlier: Sequence[Earlier], *, asked: bool = False
+    own: str, said_at: datetime, earlier: Sequence[EarlierMessage], *, asked: bool = False
 ) -> tuple[Claim, str] | None:
     """Returns the claim of a bare correction, and the text that says it in full; None if it is none, or in doubt."""
     correction = (_parsed(own) or _parsed(first_sentence(own))) if earlier else None
@@ -100,7 +100,7 @@ def _corrected(
     return _with(new[0], {CORRECTS: earlier[-1].message_id, BARE: True}), full
 
 
-def _in_full(earlier: Sequence[Earlier], said_at: datetime) -> str:
+def _in_full(earlier: Sequence[EarlierMessage], said_at: datetime) -> str:
     """Returns the last of these messages, completed if it is itself a bare correction."""
     *others, last = earlier
     own = "" if len(last.content) > LONGEST_BEFORE else own_words(last.content).strip()

@@ -28,7 +28,7 @@ class Pdf:
         """Opens it; raises Invalid if that fails, or if its pages are too many or unpack to too many bytes."""
         self._name = name
         with self._readable():
-            self._reader = _opened(data)
+            self._reader = _open(data)
             if self._reader.is_encrypted and not self._reader.decrypt(""):
                 raise Invalid(f"{name} is locked with a password: give an unlocked copy")
             self.pages = len(self._reader.pages)
@@ -77,7 +77,7 @@ class Pdf:
             raise Invalid(f"{self._name} is no PDF that can be read: {said}") from None
 
 
-def _opened(data: bytes) -> PdfReader:
+def _open(data: bytes) -> PdfReader:
     from pypdf import PdfReader  # imported late: it takes long
 
     # Its warnings about a file are of no use to whoever adds one; they can still be listened to.

@@ -10,7 +10,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel, StrictBool, StrictStr
 
 from ltst.arguments import Letters
-from ltst.doors.http.callers import Administered, Guarded
+from ltst.doors.http.callers import Administered, GuardedRoute
 from ltst.doors.http.meters import Meters
 from ltst.doors.http.routes.common import gone
 from ltst.errors import Unavailable
@@ -18,16 +18,16 @@ from ltst.memory import AsyncMemory
 from ltst.records import Receipt
 from ltst.verbs import shapes
 from ltst.verbs.shapes import Page
-from ltst.verbs.wire import Id, Limit, Moment, Shape, text_schema
+from ltst.verbs.wire import Id, Limit, Moment, StrictModel, text_schema
 
 # Monitoring does not wait until a restarting database is back.
 READY_SECONDS = 2.0
 
 open_router = APIRouter(tags=["operations"])
-router = APIRouter(route_class=Guarded, prefix="/v1/admin", tags=["administration"])
+router = APIRouter(route_class=GuardedRoute, prefix="/v1/admin", tags=["administration"])
 
 
-class KeyRequest(Shape):
+class KeyRequest(StrictModel):
     """Whose key: one user's, or an admin's."""
 
     user_id: Id | None = None

@@ -11,14 +11,14 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool
 
 from ltst.agents.turns import Turn, TurnResult, Turns
 from ltst.doors.http import problems
-from ltst.doors.http.callers import Guarded, User
+from ltst.doors.http.callers import GuardedRoute, User
 from ltst.doors.http.routes.common import EVENT_STREAM, STREAMED, IdempotencyKey, event
 from ltst.errors import LtstError
 from ltst.support.logs import LOGGER
 from ltst.verbs.shapes import Page
-from ltst.verbs.wire import Id, Shape, Text
+from ltst.verbs.wire import Id, StrictModel, Text
 
-router = APIRouter(route_class=Guarded, prefix="/api", tags=["chat"])
+router = APIRouter(route_class=GuardedRoute, prefix="/api", tags=["chat"])
 
 ANSWERS: dict[int | str, dict[str, Any]] = {
     200: {
@@ -28,7 +28,7 @@ ANSWERS: dict[int | str, dict[str, Any]] = {
 }
 
 
-class ChatRequest(Shape):
+class ChatRequest(StrictModel):
     """What the user says, and to whom."""
 
     message: Text = Field(examples=["Where do I live?"])

@@ -12,7 +12,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, TypeAdapter
 
 from ltst.doors.http import problems
-from ltst.doors.http.callers import Administered, Guarded, User
+from ltst.doors.http.callers import Administered, GuardedRoute, User
 from ltst.doors.http.routes.common import EVENT_STREAM, STREAMED, event
 from ltst.errors import Invalid, LtstError
 from ltst.memory import AsyncMemory
@@ -21,7 +21,7 @@ from ltst.support.logs import LOGGER
 from ltst.verbs import shapes
 from ltst.verbs.wire import Limit
 
-router = APIRouter(route_class=Guarded, tags=["events"])
+router = APIRouter(route_class=GuardedRoute, tags=["events"])
 
 # A regular comment keeps proxies from closing an idle connection.
 KEEP_ALIVE_SECONDS = 15.0
@@ -51,7 +51,7 @@ class EventFeed(BaseModel):
     next: str
 
 
-class Asked(NamedTuple):
+class FeedRequest(NamedTuple):
     """The position of a reader, the size of a page, and whether it wants a stream."""
 
     after: str
@@ -61,11 +61,11 @@ class Asked(NamedTuple):
 
 async def _asked(
     after: After = "0", limit: Limit = 100, last_event_id: LastEventId = None, accept: Accept = "application/json"
-) -> Asked:
-    return Asked(last_event_id or after, limit, EVENT_STREAM in accept)
+) -> FeedRequest:
+    return FeedRequest(last_event_id or after, limit, EVENT_STREAM in accept)
 
 
-Asking = Annotated[Asked, Depends(_asked)]
+Asking = Annotated[FeedRequest, Depends(_asked)]
 ANSWERS: dict[int | str, dict[str, Any]] = {
     200: {"description": "The events, as one page or, if asked for with Accept, as a stream.", "content": STREAMED}
 }
@@ -90,7 +90,7 @@ async def list_events_of_all_users(request: Request, memory: Administered, asked
     return await _answer(request, memory.feed, asked, None)
 
 
-async def _answer(request: Request, read: Read, asked: Asked, user_id: str | None) -> Response | dict[str, Any]:
+async def _answer(request: Request, read: Read, asked: FeedRequest, user_id: str | None) -> Response | dict[str, Any]:
     place: int | str = int(asked.after) if asked.after.isdecimal() else asked.after
     if asked.streamed:
         await read(after=place, limit=1)  # refuses a cursor of another ledger before the stream begins
@@ -116,16 +116,16 @@ async def _stream(request: Request, read: Read, place: int | str, user_id: str |
             if found:
                 place = found[-1].cursor
                 # In one piece, because a listener who has left is only noticed between two of them.
-                yield "".join(map(_written, found))
-            if len(found) < BATCH and not await _heard(news):
+                yield "".join(map(_as_event, found))
+            if len(found) < BATCH and not await _wait_for_news(news):
                 yield ": still here\n\n"
 
 
-def _written(each: Event) -> str:
+def _as_event(each: Event) -> str:
     return event(EVENT.dump_python(EVENT.validate_python(each), mode="json"), name=each.noun, id=each.cursor)
 
 
-async def _heard(news: asyncio.Event) -> bool:
+async def _wait_for_news(news: asyncio.Event) -> bool:
     """Return whether there may be news, or False when it is time for a sign of life."""
     try:
         async with asyncio.timeout(KEEP_ALIVE_SECONDS):

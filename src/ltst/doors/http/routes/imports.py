@@ -9,16 +9,16 @@ from fastapi import APIRouter, Body, Query, Request
 from pydantic import Field, StrictStr
 
 from ltst.arguments import ENTRY_TYPES, ROLES, Letters
-from ltst.doors.http.callers import Guarded, User
+from ltst.doors.http.callers import GuardedRoute, User
 from ltst.doors.http.routes.common import IdempotencyKey
 from ltst.errors import Invalid
 from ltst.records import ImportedConversation, ImportedMessage, MemoryEntry
 from ltst.support.reading.source import MEDIA_TYPES
 from ltst.verbs import outside, shapes
 from ltst.verbs.shapes import Page, page
-from ltst.verbs.wire import Id, Limit, Moment, Object, Offset, Shape, ShortLine, Text, Whole, text_schema, values
+from ltst.verbs.wire import Id, Limit, Moment, Object, Offset, ShortLine, StrictModel, Text, Whole, text_schema, values
 
-router = APIRouter(route_class=Guarded, prefix="/v1")
+router = APIRouter(route_class=GuardedRoute, prefix="/v1")
 
 Vectors = Annotated[bool, Query(description="With the vectors of those that have one.")]
 Title = Annotated[ShortLine | None, Query(description="What to call it.")]
@@ -37,7 +37,7 @@ SCHEMA = {"properties": {"format": {"const": "ltst"}, "version": {"const": 1}}, 
 Exported = Annotated[dict[str, Any], Body(json_schema_extra=SCHEMA)]
 
 
-class ImportMessage(Shape):
+class ImportMessage(StrictModel):
     """A message of a conversation that was held elsewhere."""
 
     key: Id = Field(description="What it is called there; the same key again is the same message.")
@@ -48,7 +48,7 @@ class ImportMessage(Shape):
     metadata: Object = Field(default_factory=dict)
 
 
-class ImportConversation(Shape):
+class ImportConversation(StrictModel):
     """A conversation that was held elsewhere; branches other than the one that ends with `current` become forks."""
 
     session_id: Id
@@ -59,13 +59,13 @@ class ImportConversation(Shape):
     metadata: Object = Field(default_factory=dict)
 
 
-class ImportConversations(Shape):
+class ImportConversations(StrictModel):
     """Conversations to store, all or none."""
 
     conversations: list[ImportConversation] = Field(max_length=1_000)
 
 
-class ImportEntry(Shape):
+class ImportEntry(StrictModel):
     """A memory that was made elsewhere."""
 
     content: Text
@@ -77,20 +77,20 @@ class ImportEntry(Shape):
     metadata: Object = Field(default_factory=dict)
 
 
-class ImportEntries(Shape):
+class ImportEntries(StrictModel):
     """Memories to keep, all or none."""
 
     entries: list[ImportEntry] = Field(max_length=10_000)
 
 
-class ForkRequest(Shape):
+class ForkRequest(StrictModel):
     """A copy of the session up to the message with index `at`; of all of it, if left out."""
 
     at: Whole | None = None
     session_id: Id | None = None
 
 
-class EraseConfirmation(Shape):
+class EraseConfirmation(StrictModel):
     """The id of the user whose memory is to be erased, so that it is not done by mistake."""
 
     user_id: Id

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel
 
 from ltst.arguments import Argument
-from ltst.doors.http.callers import Guarded, User
+from ltst.doors.http.callers import GuardedRoute, User
 from ltst.doors.http.routes.common import IdempotencyKey, gone
 from ltst.verbs.catalog import VERBS
 from ltst.verbs.outside import NewMessage
@@ -21,7 +21,7 @@ from ltst.verbs.wire import model, most, taken, values
 NAMED = re.compile(r"\{(\w+)\}")
 HEADER = "idempotency_key"
 
-router = APIRouter(route_class=Guarded)
+router = APIRouter(route_class=GuardedRoute)
 
 
 def _add(verb: Verb, tag: str) -> None:

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 from fastapi import APIRouter, Response
 
-from ltst.doors.web.pages import CANNOT_UNDO, Notice, Shown, leading, line, page, paged, undoable
+from ltst.doors.web.pages import CANNOT_UNDO, Notice, PageRoute, leading, line, page, paged, undoable
 from ltst.doors.web.visits import Visit, Visited
 from ltst.handles import viewing
 from ltst.records import ME, Fact, Statement
 
-router = APIRouter(route_class=Shown)
+router = APIRouter(route_class=PageRoute)
 
 FACTS, STATEMENTS, CHANGES, OUTDATED = 100, 50, 30, 200
 MOST = 1000
@@ -47,7 +47,7 @@ async def changes(visit: Visited) -> Response:
 async def correct(visit: Visited) -> Response:
     """Let another value hold from now on."""
     key, about = visit.need("key"), visit.asked("about", ME)
-    before = await viewing.kept(visit.desk, key, about)
+    before = await viewing.fact_state(visit.desk, key, about)
     old, value = visit.asked("old"), visit.need("value")
     several = visit.asked("several") == "yes"
     if several and old and old != value:
@@ -98,7 +98,7 @@ async def reject_statement(visit: Visited) -> Response:
 async def _done(visit: Visit, verb: Callable[..., Awaitable[object]], told: str, *given: str) -> Response:
     """Applies a verb to a key and shows what was done."""
     key, about = visit.need("key"), visit.asked("about", ME)
-    before = await viewing.kept(visit.desk, key, about)
+    before = await viewing.fact_state(visit.desk, key, about)
     await verb(key, *given, about=about)
     return await _answered(visit, key, about, f"{key}{told}", before)
 
@@ -141,7 +141,7 @@ async def _details(visit: Visit, facts: Sequence[Fact]) -> dict[str, Any]:
     """Returns the fact that each of these facts replaced, and the messages they come from."""
     replaced, sources = await asyncio.gather(
         viewing.replaced(visit.desk, (each.fact_id for each in facts)),
-        viewing.said(visit.desk, (each.source_message_id for each in facts)),
+        viewing.messages_by_id(visit.desk, (each.source_message_id for each in facts)),
     )
     return {"replaced": replaced, "sources": sources}
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from fastapi import APIRouter, Response
 
-from ltst.doors.web.pages import FAILED, Shown, leading, page
+from ltst.doors.web.pages import FAILED, PageRoute, leading, page
 from ltst.doors.web.visits import KEY, USER, SentFile, Visit, Visited
 from ltst.errors import Invalid, LtstError, NotFound
 from ltst.importers import Report
@@ -26,7 +26,7 @@ from ltst.support.logs import LOGGER
 if TYPE_CHECKING:
     from ltst.sync import User
 
-router = APIRouter(route_class=Shown)
+router = APIRouter(route_class=PageRoute)
 
 T = TypeVar("T")
 MOST_KEPT = 20  # finished imports whose result is still shown
@@ -55,7 +55,7 @@ class Import:
         self.stage, self.done, self.total = stage, done, total
 
 
-class Bridged:
+class LoopBridge:
     """Wraps a handle of the server's event loop for use in another thread."""
 
     def __init__(self, handle: Any, loop: asyncio.AbstractEventLoop) -> None:
@@ -64,7 +64,7 @@ class Bridged:
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._handle, name)
         if not callable(found):
-            return Bridged(found, self._loop)
+            return LoopBridge(found, self._loop)
         return lambda *given: self._waited(found(*given))
 
     def _waited(self, asked: Coroutine[Any, Any, T]) -> T:
@@ -130,7 +130,7 @@ async def erase(visit: Visited) -> Response:
         raise Invalid(f"to erase this memory, write its name: {visit.user_id}")
     receipt = await visit.user.erase()
     verified = await visit.memory.verify(receipt)
-    answer = page(visit, "receipt.html", receipt=receipt, verified=verified, written=_written(receipt))
+    answer = page(visit, "receipt.html", receipt=receipt, verified=verified, written=_receipt_json(receipt))
     if visit.caller is not None and not visit.caller.admin:
         answer.delete_cookie(KEY)  # the key was erased with the memory
     answer.delete_cookie(USER)
@@ -170,7 +170,7 @@ def _write(user: AsyncUser, job: Import, file: SentFile, loop: asyncio.AbstractE
         most = user._desk.settings.max_content_bytes
         told = read_export([kept], max_content_bytes=most, progress=lambda *far: job.tell("Reading", *far))
         with told as export:
-            writer = cast("User", Bridged(user, loop))  # it has all the methods that an export calls
+            writer = cast("User", LoopBridge(user, loop))  # it has all the methods that an export calls
             return export.write(writer, progress=lambda *far: job.tell("Writing", *far))
 
 
@@ -187,5 +187,5 @@ def _days(visit: Visit, name: str) -> timedelta | None:
     return timedelta(days=days) if days else None
 
 
-def _written(receipt: Receipt) -> str:
+def _receipt_json(receipt: Receipt) -> str:
     return json.dumps({**asdict(receipt), "erased_at": receipt.erased_at.isoformat()}, indent=1, default=list)

@@ -12,8 +12,8 @@ from fastapi.responses import StreamingResponse
 from ltst.agents.loader import NO_MODEL, Agent
 from ltst.agents.memories import Memory, plain_fact, plain_message
 from ltst.agents.turns import Turn
-from ltst.doors.web.pages import FAILED, Shown, address, leading, page, written
-from ltst.doors.web.prompts import Part, parts_of
+from ltst.doors.web.pages import FAILED, PageRoute, address, leading, page, written
+from ltst.doors.web.prompts import PromptPart, parts_of
 from ltst.doors.web.visits import Visit, Visited
 from ltst.errors import LtstError, NotFound
 from ltst.handles import viewing
@@ -22,7 +22,7 @@ from ltst.records import ConversationMessage, ConversationSession
 from ltst.support.logs import LOGGER
 from ltst.support.tokens import count
 
-router = APIRouter(route_class=Shown)
+router = APIRouter(route_class=PageRoute)
 
 EVENT_STREAM = "text/event-stream"
 SHOWN = 50  # of the newest messages
@@ -57,7 +57,7 @@ async def say(visit: Visited) -> Response:
     said = visit.asked("message")
     turn = await visit.turns.begin(visit.user, said, chat_id=visit.asked("id") or None, agent_name=agent)
     if EVENT_STREAM in visit.request.headers.get("accept", ""):
-        return StreamingResponse(_told(visit, turn), media_type=EVENT_STREAM)
+        return StreamingResponse(_events_of(visit, turn), media_type=EVENT_STREAM)
     await turn.done()
     return leading("/chat", id=turn.chat_id)
 
@@ -70,7 +70,7 @@ def _chat(visit: Visit, session: Any, shown: Sequence[ConversationMessage]) -> d
     return {"agents": offered, "chosen": chosen, "session": session, "messages": shown}
 
 
-async def _told(visit: Visit, turn: Turn) -> AsyncIterator[str]:
+async def _events_of(visit: Visit, turn: Turn) -> AsyncIterator[str]:
     """Yields the turn as events; the last one is the panel beside the chat, or an error."""
     yield _event("start", chat_id=turn.chat_id, address=address("/chat", id=turn.chat_id))
     try:
@@ -112,7 +112,9 @@ async def _recalled(visit: Visit, noted: Mapping[str, Any]) -> list[Memory]:
     kept = noted.get("memories")
     wanted = [each for each in kept if isinstance(each, dict)] if isinstance(kept, list) else []
     facts = {each.fact_id: each for each in await visit.user.facts.list()}
-    said = await viewing.said(visit.desk, (str(each.get("id")) for each in wanted if each.get("kind") == "message"))
+    said = await viewing.messages_by_id(
+        visit.desk, (str(each.get("id")) for each in wanted if each.get("kind") == "message")
+    )
     found: list[Memory] = []
     for kind, id in [(each.get("kind"), str(each.get("id"))) for each in wanted[:SHOWN]]:
         if kind == "fact" and id in facts:
@@ -128,7 +130,7 @@ async def _beside(
     await visit.user.learning.catch_up(said.session_id)
     parts = parts_of(prompt, agent.max_tokens)
     if agent.system_prompt and agent.model != NO_MODEL:
-        parts.insert(0, Part("agent", agent.system_prompt, count(agent.system_prompt)))
+        parts.insert(0, PromptPart("agent", agent.system_prompt, count(agent.system_prompt)))
     return {
         "recalled": memories,
         "learnt": await _learnt(visit, said),

@@ -9,13 +9,13 @@ from typing import Any
 from fastapi import APIRouter, Response
 from fastapi.responses import RedirectResponse
 
-from ltst.doors.web.pages import Shown, address, leading, page, paged
+from ltst.doors.web.pages import PageRoute, address, leading, page, paged
 from ltst.doors.web.visits import Visit, Visited
 from ltst.errors import NotFound
 from ltst.handles import viewing
 from ltst.records import ConversationMessage, ConversationSession, Fact
 
-router = APIRouter(route_class=Shown)
+router = APIRouter(route_class=PageRoute)
 
 LISTED, READ, FOUND = 50, 50, 30
 DONE = {
@@ -46,7 +46,7 @@ async def listed(visit: Visited) -> Response:
 async def source(visit: Visited) -> Response:
     """Lead to a message where it stands in its conversation."""
     message_id = visit.need("id")
-    if not (found := await viewing.said(visit.desk, [message_id])):
+    if not (found := await viewing.messages_by_id(visit.desk, [message_id])):
         raise NotFound("these words are no longer there: their message was removed or changed")
     (message,) = found.values()
     place = address("/conversations/read", id=message.session_id, at=message.message_index)
@@ -67,7 +67,7 @@ async def change(visit: Visited) -> Response:
     if visit.asked("do") == "remove":
         await chat.remove(message_id)
         return leading("/conversations/read", id=session.session_id, offset=visit.asked("offset"), done="removed")
-    before = (await viewing.said(visit.desk, [message_id])).get(message_id)
+    before = (await viewing.messages_by_id(visit.desk, [message_id])).get(message_id)
     await chat.replace(message_id, visit.need("content"))
     return await _read(visit, session, DONE["replaced"], before)
 
@@ -141,7 +141,7 @@ async def _session(visit: Visit) -> ConversationSession:
 async def _learnt(visit: Visit, session_id: str) -> list[Fact]:
     """Returns the facts that were learned from messages of a conversation."""
     facts = await visit.user.facts.list()
-    sources = await viewing.said(visit.desk, (each.source_message_id for each in facts))
+    sources = await viewing.messages_by_id(visit.desk, (each.source_message_id for each in facts))
     here = {each.message_id for each in sources.values() if each.session_id == session_id}
     return [each for each in facts if each.source_message_id in here]
 

@@ -11,12 +11,12 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from ltst.doors.web.pages import DEMO, Shown, leading, page
+from ltst.doors.web.pages import DEMO, PageRoute, leading, page
 from ltst.doors.web.visits import OWN, USER, Visited, chosen_user, keep
 from ltst.errors import Denied
 from ltst.memory import AsyncUser
 
-router = APIRouter(route_class=Shown)
+router = APIRouter(route_class=PageRoute)
 
 BETWEEN = timedelta(minutes=2)
 

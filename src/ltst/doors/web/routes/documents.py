@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from ltst.doors.web.pages import Shown, leading, page, paged
+from ltst.doors.web.pages import PageRoute, leading, page, paged
 from ltst.doors.web.visits import Visited
 from ltst.errors import NotFound
 
-router = APIRouter(route_class=Shown)
+router = APIRouter(route_class=PageRoute)
 
 LISTED, CHUNKS = 50, 100
 DONE = {"forgotten": "The document is forgotten.", "added": "It is read, and can be found from now on."}

@@ -8,13 +8,13 @@ import re
 from fastapi import APIRouter, Request, Response
 from starlette.exceptions import HTTPException
 
-from ltst.doors.web.pages import Shown, Welcoming, files, leading, page
+from ltst.doors.web.pages import LoginRoute, PageRoute, files, leading, page
 from ltst.doors.web.visits import KEY, USER, Visited, chosen_user, keep
-from ltst.handles.callers import Reception, Unknown
+from ltst.handles.callers import CallerCheck, Unknown
 from ltst.handles.desk import checked_user
 
-router = APIRouter(route_class=Shown)
-open_router = APIRouter(route_class=Welcoming)
+router = APIRouter(route_class=PageRoute)
+open_router = APIRouter(route_class=LoginRoute)
 
 USERS_SHOWN = 100
 PLACE = re.compile(r"/[a-z]*", re.ASCII)  # a place of this page, never another site
@@ -30,10 +30,10 @@ async def login_form(visit: Visited) -> Response:
 @open_router.post("/login")
 async def login(request: Request, visit: Visited) -> Response:
     """Keep a key in a cookie, if it opens something."""
-    reception: Reception = request.app.state.reception
+    caller_check: CallerCheck = request.app.state.caller_check
     secret = visit.need("key").strip()
     try:
-        await reception.caller(secret, None)
+        await caller_check.caller(secret, None)
     except Unknown as problem:
         return page(visit, "login.html", 401, problem=str(problem))
     wanted = visit.asked("next", "/")

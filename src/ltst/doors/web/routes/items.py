@@ -7,11 +7,11 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from ltst.doors.web.pages import Shown, leading, page, paged
+from ltst.doors.web.pages import PageRoute, leading, page, paged
 from ltst.doors.web.visits import Visited
 from ltst.errors import Invalid, NotFound
 
-router = APIRouter(route_class=Shown)
+router = APIRouter(route_class=PageRoute)
 
 LISTED, FOUND, FOLDERS = 50, 30, 200
 
@@ -28,7 +28,7 @@ async def listed(visit: Visited) -> Response:
         found = await items.list(inside, limit=LISTED + 1, offset=offset)
     told: dict[str, Any] = {"inside": inside, "query": query, "items": found[:LISTED], **paged(found, LISTED, offset)}
     told["below"] = [each for each in below if len(each) > len(inside)]
-    return page(visit, "items.html", **told, written=_written, gone=visit.asked("done") == "gone")
+    return page(visit, "items.html", **told, written=_as_json, gone=visit.asked("done") == "gone")
 
 
 @router.post("/items/delete")
@@ -49,5 +49,5 @@ def _labels(given: Any) -> tuple[str, ...]:
     return tuple(given)
 
 
-def _written(value: Any) -> str:
+def _as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=1)

@@ -10,12 +10,12 @@ from typing import Any
 from fastapi import APIRouter, Response
 from fastapi.responses import JSONResponse
 
-from ltst.doors.web.pages import Shown, leading, page, paged
+from ltst.doors.web.pages import PageRoute, leading, page, paged
 from ltst.doors.web.visits import Visited
 from ltst.errors import NotFound
 from ltst.handles import upkeep
 
-router = APIRouter(route_class=Shown, prefix="/operations")
+router = APIRouter(route_class=PageRoute, prefix="/operations")
 
 LISTED, EVENTS, NEWEST = 50, 100, 15
 DONE = {"revoked": "The key opens nothing any more.", "retried": "What failed is tried again."}

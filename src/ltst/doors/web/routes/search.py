@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from fastapi import APIRouter, Response
 
 from ltst.arguments import FEWEST_TOKENS, STRATEGIES, SearchFilters
-from ltst.doors.web.pages import Shown, page
+from ltst.doors.web.pages import PageRoute, page
 from ltst.doors.web.prompts import parts_of
 from ltst.doors.web.visits import Visit, Visited
 from ltst.errors import Invalid
@@ -17,7 +17,7 @@ from ltst.handles import viewing
 from ltst.recall.parts import in_words
 from ltst.records import KINDS, SEARCHED, Fact, Hit
 
-router = APIRouter(route_class=Shown)
+router = APIRouter(route_class=PageRoute)
 
 SHOWN, WIDE, RECENT = 10, 200, 30
 MOST_TOKENS = 1_000_000

@@ -9,13 +9,13 @@ from typing import Any
 from fastapi import APIRouter, Response
 
 from ltst.arguments import PREFERENCE_TYPES
-from ltst.doors.web.pages import CANNOT_UNDO, Notice, Shown, leading, line, page, paged, undoable
+from ltst.doors.web.pages import CANNOT_UNDO, Notice, PageRoute, leading, line, page, paged, undoable
 from ltst.doors.web.visits import Visit, Visited
 from ltst.errors import Invalid
 from ltst.records import UserPreference
 from ltst.settings import FEATURES
 
-router = APIRouter(route_class=Shown)
+router = APIRouter(route_class=PageRoute)
 
 LISTED, VERSIONS = 100, 20
 KEPT = ("key", "value", "type", "sensitive", "source", "confidence")
@@ -31,7 +31,7 @@ async def wishes(visit: Visited) -> Response:
 async def prefer(visit: Visited) -> Response:
     """Keep a preference."""
     key = visit.need("key")
-    before = await _kept(visit, key)
+    before = await _undo_state(visit, key)
     kept = await visit.user.preferences.set(
         key, visit.need("value"), type=visit.asked("type") or "general", sensitive=visit.asked("sensitive") == "yes"
     )
@@ -43,7 +43,7 @@ async def prefer(visit: Visited) -> Response:
 async def forget(visit: Visited) -> Response:
     """Remove a preference."""
     key = visit.need("key")
-    before = await _kept(visit, key)
+    before = await _undo_state(visit, key)
     await visit.user.preferences.forget(key)
     notice = _notice(f"{key} is forgotten.", before)
     # The default may apply again.
@@ -118,7 +118,7 @@ async def _shown(visit: Visit, notice: Notice | None = None) -> Response:
     return page(visit, "wishes.html", **told, **paged(preferences[offset:], LISTED, offset))
 
 
-async def _kept(visit: Visit, key: str) -> dict[str, Any] | None:
+async def _undo_state(visit: Visit, key: str) -> dict[str, Any] | None:
     """Returns a preference as JSON fields for undo, without a value if there is none; None if it is unreadable."""
     known = await visit.user.preferences.get(key)
     if known is None or known.user_id != visit.user_id:  # a default

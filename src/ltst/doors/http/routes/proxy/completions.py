@@ -36,7 +36,7 @@ async def create_chat_completion(
     return await common.answer(COMPLETION, request, caller, chat_id, agent, key)
 
 
-def _whole(begun: Turn, body: Body, reply: str) -> dict[str, Any]:
+def _full_completion(begun: Turn, body: Body, reply: str) -> dict[str, Any]:
     message = {"role": "assistant", "content": reply}
     choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
     return {**_completion(begun, body, "chat.completion"), "choices": choices}
@@ -64,4 +64,4 @@ def _completion(begun: Turn, body: Body, kind: str) -> dict[str, Any]:
     return {"id": f"chatcmpl-{begun.message_id}", "object": kind, "created": int(time.time()), "model": model}
 
 
-COMPLETION = Wording(CHAT_COMPLETIONS, _whole, _streamed)
+COMPLETION = Wording(CHAT_COMPLETIONS, _full_completion, _streamed)
