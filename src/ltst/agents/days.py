@@ -42,7 +42,7 @@ async def answer(user: AsyncUser, question: Question, now: datetime) -> Reply | 
         return None
     said = [each for each in await user.statements.list(limit=READ) if each.superseded_by is None]
     told = _planned(said, period, now) if period.start >= now else _happened(said, period)
-    messages = await viewing.said(user._desk, [each.statement.message_id for each in told])
+    messages = await viewing.messages_by_id(user._desk, [each.statement.message_id for each in told])
     quotes = _quotes(told, messages)[:MOST]
     if not quotes:
         return None
