@@ -270,7 +270,9 @@ async def _beside(user: AsyncUser, question: Question, facts: Sequence[Fact], ch
     source = await user.message(facts[0].source_message_id) if facts[0].source_message_id else None
     since = (source.timestamp if source else None) or facts[0].valid_from
     later = [each for each in chosen if each.date > since.timestamp() and _adds(question, each)]
-    return [*([resting_on(question, source)] if source else []), *later]
+    # The sentence that holds the value is quoted, whatever words the question has for it.
+    naming = replace(question, terms=question.terms | words(facts[0].value))
+    return [*([resting_on(naming, source)] if source else []), *later]
 
 
 def _adds(question: Question, each: Evidence) -> bool:
