@@ -148,7 +148,7 @@ _LATE = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a late name."""
+    """Imports a late name."""
     if name not in __all__:
         raise AttributeError(f"module 'ltst' has no attribute {name!r}")
     found = getattr(import_module(_LATE.get(name, "ltst.records")), name)

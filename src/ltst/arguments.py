@@ -143,7 +143,7 @@ class Argument:
 
 @cache
 def read(verb: Callable[..., Any]) -> Mapping[str, Argument]:
-    """Read the arguments of a method or a function after its first, which is whose they are; by name, in order."""
+    """Reads the arguments of a method or a function after its first, which is whose they are; by name, in order."""
     hints = get_type_hints(verb, include_extras=True)
     found: dict[str, Argument] = {}
     for each in [*inspect.signature(verb).parameters.values()][1:]:
@@ -158,7 +158,7 @@ def read(verb: Callable[..., Any]) -> Mapping[str, Argument]:
 
 
 def argument(name: str, hint: Any, default: Any = inspect.Parameter.empty, *, positional: bool = True) -> Argument:
-    """Read one annotation; what is said last about it counts."""
+    """Reads one annotation; what is said last about it counts."""
     kind, optional, said = peeled(hint)
     told: dict[str, Any] = {
         field: next((each for each in reversed(said) if isinstance(each, type_)), None)
@@ -170,7 +170,7 @@ def argument(name: str, hint: Any, default: Any = inspect.Parameter.empty, *, po
 
 
 def peeled(hint: Any) -> tuple[Any, bool, list[Any]]:
-    """Take None and what is said about it off a type: the type, whether None was there, and what was said."""
+    """Takes None and what is said about it off a type: the type, whether None was there, and what was said."""
     optional = False
     said: list[Any] = []
     while True:

@@ -48,7 +48,7 @@ def memory_tools(user: User, *, limit: int = 10) -> list[Any]:
         return "It is remembered."
 
     def recall(question: str) -> str:
-        """Return what is remembered about the user that matters for a question."""
+        """Returns what is remembered about the user that matters for a question."""
         found: list[Hit] = at_once(user.search, question, limit=limit)
         return "\n".join(map(_line, found)) or NOTHING
 

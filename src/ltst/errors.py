@@ -30,7 +30,7 @@ class ForeignCursor(Conflict):
     """A cursor of another ledger: of another database, or of one that a restore replaced; `go_on` is a place here."""
 
     def __init__(self, reason: str, *, go_on: str) -> None:
-        """Say why, and where to go on from."""
+        """Says why, and where to go on from."""
         super().__init__(f"{reason}. Go on from {go_on} to read what changed since, or from 0 to read everything")
         self.go_on = go_on
 
@@ -63,14 +63,14 @@ class Unanswered(ModelUnavailable):
     """The model gave no answer to a message; the message itself is stored, as `message_id` in `chat_id`."""
 
     def __init__(self, reason: str, *, chat_id: str, message_id: str) -> None:
-        """Say why, and which message waits."""
+        """Says why, and which message waits."""
         super().__init__(f"{reason} (the message is stored as {message_id} and has no answer yet)")
         self.chat_id = chat_id
         self.message_id = message_id
 
 
 def shown(value: object) -> str:
-    """Write a value for an error message, cut short: it may be a megabyte."""
+    """Writes a value for an error message, cut short: it may be a megabyte."""
     try:
         written = repr(value)
     except Exception:  # noqa: BLE001 - a caller's own class may do anything; Python writes out no numbers of 5,000 digits

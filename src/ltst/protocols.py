@@ -30,7 +30,7 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return a vector of length one for each text; ModelUnavailable if the model cannot."""
+        """Returns a vector of length one for each text; ModelUnavailable if the model cannot."""
         ...
 
 
@@ -38,7 +38,7 @@ class Reranker(Protocol):
     """Judges how well texts answer a question. It may block, so it is never asked on an event loop."""
 
     def scores(self, query: str, texts: Sequence[str]) -> Sequence[float]:
-        """Return a score for each text, higher for better; ModelUnavailable if the model cannot."""
+        """Returns a score for each text, higher for better; ModelUnavailable if the model cannot."""
         ...
 
 
@@ -64,11 +64,11 @@ class Cipher(Protocol):
     """Seals and opens the values of one user; `row` names the row that the value belongs to."""
 
     def seal(self, plaintext: str, row: str) -> str:
-        """Return the ciphertext of a value, bound to its row."""
+        """Returns the ciphertext of a value, bound to its row."""
         ...
 
     def open(self, sealed: str, row: str) -> str:
-        """Return the value; anything tampered with or moved from another row is refused."""
+        """Returns the value; anything tampered with or moved from another row is refused."""
         ...
 
 
@@ -80,13 +80,13 @@ class WindowCache(Protocol):
     """
 
     async def get(self, user: str, session: str) -> bytes | None:
-        """Return what was put under these names, if it is still there."""
+        """Returns what was put under these names, if it is still there."""
         ...
 
     async def put(self, user: str, session: str, window: bytes) -> None:
-        """Keep a window, for an hour at most."""
+        """Keeps a window, for an hour at most."""
         ...
 
     async def forget(self, user: str) -> None:
-        """Remove all windows of one user."""
+        """Removes all windows of one user."""
         ...

@@ -22,7 +22,7 @@ FORMER = "inference"
 
 
 def default_home() -> Path:
-    """Return the folder for the user's data on this platform; for root the machine's."""
+    """Returns the folder for the user's data on this platform; for root the machine's."""
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Application Support" / "ltst"
     if hasattr(os, "geteuid") and os.geteuid() == 0:
@@ -170,7 +170,7 @@ class Settings:
     """LTST_PROXY_API_KEY: the key for the endpoint of LTST_PROXY_BASE_URL; unset sends none."""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot work, with the name of the setting."""
+        """Refuses what cannot work, with the name of the setting."""
         object.__setattr__(self, "home", Path(self.home))
         if self.agents is not None:
             object.__setattr__(self, "agents", Path(self.agents))
@@ -240,7 +240,7 @@ class Settings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None, **arguments: Any) -> Settings:
-        """Return the settings of the environment, each of which an argument overrides (None means: not given)."""
+        """Returns the settings of the environment, each of which an argument overrides (None means: not given)."""
         known = os.environ if environment is None else environment
         values: dict[str, Any] = {
             name: _read(name, variable, known[variable]) for variable, name in VARIABLES.items() if known.get(variable)
@@ -253,7 +253,7 @@ class Settings:
 
 
 def _features(given: object) -> frozenset[str]:
-    """Return what is to be learnt; LTST_LEARN says it in one line."""
+    """Returns what is to be learnt; LTST_LEARN says it in one line."""
     named = [each.strip() for each in given.lower().split(",")] if isinstance(given, str) else given
     if named in (["all"], ["off"]):
         named = FEATURES if named == ["all"] else ()
@@ -271,7 +271,7 @@ def _listed(given: object, name: str) -> tuple[str, ...]:
 
 
 def _read(name: str, variable: str, text: str) -> Any:
-    """Return the value of a setting as its variable says it."""
+    """Returns the value of a setting as its variable says it."""
     called, read = READERS.get(name) or READERS.get(KINDS[name], ("a text", str))
     try:
         return read(text)

@@ -10,7 +10,7 @@ import pytest
 from helpers.chats import say
 from ltst import AsyncMemory, AsyncUser
 from ltst.agents.days import _period
-from ltst.agents.passages import Question
+from ltst.agents.passages import UserQuestion
 from ltst.agents.turns import Turns
 
 NOW = datetime(2026, 11, 18, 14, tzinfo=UTC)
@@ -34,7 +34,7 @@ def ana(plain: AsyncMemory) -> AsyncUser:
     ],
 )
 def test_the_time_that_a_question_is_about(asked: str, first: str, last: str) -> None:
-    period = _period(Question.of(asked), NOW)
+    period = _period(UserQuestion.of(asked), NOW)
     assert period is not None
     assert (f"{period.start:%Y-%m-%d}", f"{period.end:%Y-%m-%d}") == (first, last)
 
@@ -51,7 +51,7 @@ def test_the_time_that_a_question_is_about(asked: str, first: str, last: str) ->
     ],
 )
 def test_other_questions_ask_for_more_than_a_time(asked: str) -> None:
-    assert _period(Question.of(asked), NOW) is None
+    assert _period(UserQuestion.of(asked), NOW) is None
 
 
 async def test_plans_are_told_the_next_first(recall: Turns, ana: AsyncUser) -> None:

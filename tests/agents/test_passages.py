@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from ltst.agents.passages import Question, answering, covered, rarity, sentences
+from ltst.agents.passages import UserQuestion, answering, covered, rarity, sentences
 
 
 def decisive(asked: str, text: str) -> str:
-    question = Question.of(asked)
+    question = UserQuestion.of(asked)
     return answering(question, text, rarity(question, [text]))
 
 
@@ -59,7 +59,7 @@ def test_a_text_of_nothing_has_no_sentence() -> None:
 
 
 def test_the_rarer_word_tells_more() -> None:
-    question = Question.of("Which port has staging?")
+    question = UserQuestion.of("Which port has staging?")
     weights = rarity(question, ["staging is down", "staging is up", "the port is 8043"])
     assert covered(question, "the port", weights) > covered(question, "staging", weights) > 0
     assert covered(question, "staging port", weights) == pytest.approx(1)

@@ -126,7 +126,7 @@ async def _looked(memory: AsyncMemory, user_id: str, asked: Asked) -> Look:
     if look.units is not None:
         return look
     question = retrieve.Question(" ".join(asked.terms), NOW)
-    numbers = retrieve._chosen(question, look, retrieve.DEPTH)
+    numbers = retrieve._choose_candidates(question, look, retrieve.DEPTH)
     units, dense = await search.candidates(database, user_id, asked, Filters(), numbers)
     return replace(look, units=units, dense=dense)
 

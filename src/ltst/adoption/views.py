@@ -79,7 +79,7 @@ class AdoptedTable:
 
 
 def view_columns(taken: AdoptedTable) -> list[tuple[Column, sql.Composed]]:
-    """Return each column of the table with the SQL that computes it from ltst's rows."""
+    """Returns each column of the table with the SQL that computes it from ltst's rows."""
     same = {name for role, name in taken.legacy.roles.items() if role in AS_IT_IS}
     return [
         (column, cast(_expression(taken, column), column, as_it_is=column.name in same)) for column in taken.visible
@@ -117,7 +117,7 @@ def _expression(taken: AdoptedTable, column: Column) -> sql.Composable:
 
 
 def _user(taken: AdoptedTable, column: Column) -> sql.Composable:
-    """Return the SQL for the user column; NULL for the default user where the column cannot hold its name."""
+    """Returns the SQL for the user column; NULL for the default user where the column cannot hold its name."""
     if column.base in ("text", "varchar"):
         return sql.Identifier("a", "user_id")
     return sql.SQL("CASE WHEN a.user_id <> {0} OR ltst_fits({0}, {1}) THEN a.user_id END").format(
@@ -126,14 +126,14 @@ def _user(taken: AdoptedTable, column: Column) -> sql.Composable:
 
 
 def _role(taken: AdoptedTable, column: Column) -> sql.Composable:
-    """Return the SQL for the role column, in the program's own words; NULL for a role that its type does not have."""
+    """Returns the SQL for the role column, in the program's own words; NULL for a role that its type does not have."""
     case = "WHEN {0} THEN {1}" if column.base in TEXTS else "WHEN {0} THEN CASE WHEN ltst_fits({1}, {2}) THEN {1} END"
     words = sql.SQL(" ").join(sql.SQL(case).format(*pair, column.type) for pair in taken.words.items())
     return sql.SQL("coalesce(a.shown ->> 'role', CASE m.role {} END)").format(words)
 
 
 async def show(connection: Connection, taken: AdoptedTable) -> None:
-    """Create the view that replaces the table, with the table's defaults and privileges."""
+    """Creates the view that replaces the table, with the table's defaults and privileges."""
     columns = [
         sql.SQL("{} AS {}").format(expression, sql.Identifier(column.name))
         for column, expression in view_columns(taken)
@@ -154,7 +154,7 @@ async def show(connection: Connection, taken: AdoptedTable) -> None:
 
 
 async def _grant(connection: Connection, taken: AdoptedTable) -> None:
-    """Grant on the view what was granted on the table and its columns."""
+    """Grants on the view what was granted on the table and its columns."""
     kept = taken.legacy.at(taken.legacy.name).as_string(connection)
     query = sql.SQL(STATEMENTS["grants"]).format(table=sql.Literal(kept))
     for column, role, privilege, passing in await connection.rows(query):
@@ -172,7 +172,7 @@ async def _grant(connection: Connection, taken: AdoptedTable) -> None:
 
 
 async def contents(connection: Connection, taken: AdoptedTable) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """Return count and hash of the original rows that ltst has taken over, then of the rows that the view shows."""
+    """Returns count and hash of the original rows that ltst has taken over, then of the rows that the view shows."""
     values = sql.SQL(", ").join(_comparable(taken, each) for each in taken.visible if not each.left_behind)
     theirs = sql.SQL(
         "{} AS shown WHERE EXISTS ("
@@ -189,7 +189,7 @@ async def contents(connection: Connection, taken: AdoptedTable) -> tuple[tuple[A
 
 
 def _comparable(taken: AdoptedTable, column: Column) -> sql.Composed:
-    """Return the SQL that makes a value comparable: JSON by meaning, a missing user as the default user."""
+    """Returns the SQL that makes a value comparable: JSON by meaning, a missing user as the default user."""
     named = sql.Identifier("shown", column.name)
     if column.base in JSON:
         return sql.SQL("{}::jsonb").format(named)
@@ -201,14 +201,14 @@ def _comparable(taken: AdoptedTable, column: Column) -> sql.Composed:
 
 
 async def taken_by(connection: Connection, table: str) -> AdoptedTable | None:
-    """Return the adoption of the table with this name, or None."""
+    """Returns the adoption of the table with this name, or None."""
     cursor = connection.cursor(row_factory=dict_row)
     row = await (await cursor.execute(STATEMENTS["adopted"], {"table": table})).fetchone()
     return None if row is None else await _rebuilt(connection, row)
 
 
 async def all_taken(connection: Connection) -> list[AdoptedTable]:
-    """Return all adoptions whose original tables still exist."""
+    """Returns all adoptions whose original tables still exist."""
     if await connection.value("SELECT to_regclass('adopted_tables') IS NULL"):
         return []
     cursor = connection.cursor(row_factory=dict_row)

@@ -40,14 +40,14 @@ class ModelAnswer:
             function = (part.get("function") or part.get("custom")) if isinstance(part, Mapping) else None
             if not isinstance(function, Mapping):
                 continue
-            number = self._number(part)
+            number = self._call_number(part)
             call = self.calls.setdefault(number, {"id": "", "name": "", "arguments": ""})
             call["id"] = part.get("id") or call["id"] or f"call_{number}"
             name = _text(function.get("name"))
             call["name"] += name if name != call["name"] else ""  # some servers repeat it with every part
             call["arguments"] += _text(function.get("arguments")) or _text(function.get("input"))
 
-    def _number(self, part: Mapping[str, Any]) -> int:
+    def _call_number(self, part: Mapping[str, Any]) -> int:
         """Returns the number of the call that a part belongs to; servers that do not number calls give each an id."""
         if isinstance(part.get("index"), int):
             return int(part["index"])
@@ -76,7 +76,7 @@ async def ask(endpoint: Endpoint, request: Mapping[str, Any], tools: Toolbox) ->
     messages, said = [*request["messages"]], False
     for number in range(ROUNDS + 1):
         heard = ModelAnswer()
-        async for chunk in endpoint.stream({**request, "messages": messages, **_offered(tools, number)}):
+        async for chunk in endpoint.stream({**request, "messages": messages, **_tool_fields(tools, number)}):
             if text := heard.take(chunk):
                 # Text after a tool call starts a new paragraph.
                 yield ("\n\n" if said and heard.text == text else "") + text
@@ -90,7 +90,7 @@ async def ask(endpoint: Endpoint, request: Mapping[str, Any], tools: Toolbox) ->
             yield outcome
 
 
-def _offered(tools: Toolbox, number: int) -> dict[str, Any]:
+def _tool_fields(tools: Toolbox, number: int) -> dict[str, Any]:
     """Returns the tool fields of a request; the last round forbids tool use because an answer is due."""
     if not tools.allowed:
         return {}

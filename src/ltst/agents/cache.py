@@ -61,7 +61,7 @@ class Executors:
         self._let_go_of_old()
         key = (user.user_id, agent.name)
         kept = self._kept.get(key)
-        changed = None if kept is None else _changed(kept.executor, agent, instruction)
+        changed = None if kept is None else _why_outdated(kept.executor, agent, instruction)
         if changed is not None:
             self._evict(key, changed)
         elif kept is not None:
@@ -103,7 +103,7 @@ class Executors:
             self._ages[bound] += age <= bound
 
 
-def _changed(executor: AgentExecutor, agent: Agent, instruction: Instruction | None) -> str | None:
+def _why_outdated(executor: AgentExecutor, agent: Agent, instruction: Instruction | None) -> str | None:
     """Returns why an executor is outdated ("agent" or "instructions"), or None if it is not."""
     if executor.agent != agent:
         return "agent"

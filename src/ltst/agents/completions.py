@@ -40,13 +40,13 @@ def merged(body: Request, memory: str | None, before: Sequence[Message] = ()) ->
     begins = lead(messages)
     messages[begins:begins] = before
     if memory and begins:
-        messages[0] = {**messages[0], "content": _appended(messages[0].get("content"), memory)}
+        messages[0] = {**messages[0], "content": _append_memory(messages[0].get("content"), memory)}
     elif memory:
         messages.insert(0, {"role": "system", "content": memory})
     return {**body, "messages": messages}
 
 
-def _appended(content: object, memory: str) -> object:
+def _append_memory(content: object, memory: str) -> object:
     if isinstance(content, list):
         return [*content, {"type": "text", "text": memory}]
     return f"{content}\n\n{memory}" if content else memory

@@ -10,7 +10,7 @@ from ltst.agents import wording
 from ltst.agents.intents import OF_TIME, PLANS, UNSPECIFIC
 from ltst.agents.memories import distinct, plain_message
 from ltst.agents.parts import parts
-from ltst.agents.passages import LONGEST_QUOTE, Question, words
+from ltst.agents.passages import LONGEST_QUOTE, UserQuestion, words
 from ltst.agents.wording import Reply
 from ltst.handles import viewing
 from ltst.learn import when
@@ -27,7 +27,7 @@ FRESH, UNDATED = timedelta(days=60), 2
 DAY = timedelta(days=1)
 
 
-class _Told(NamedTuple):
+class _DatedStatement(NamedTuple):
     """A statement, and the moment it tells of; without one, the moment it was said."""
 
     at: datetime
@@ -35,7 +35,7 @@ class _Told(NamedTuple):
     statement: Statement
 
 
-async def answer(user: AsyncUser, question: Question, now: datetime) -> Reply | None:
+async def answer(user: AsyncUser, question: UserQuestion, now: datetime) -> Reply | None:
     """Returns the answer to a question that asks for nothing but a time or for plans; None to any other."""
     period = _period(question, now)
     if period is None:
@@ -50,7 +50,7 @@ async def answer(user: AsyncUser, question: Question, now: datetime) -> Reply | 
     return Reply(" ".join(_sentence(place, *each) for place, each in enumerate(quotes)), tuple(distinct(memories)))
 
 
-def _period(question: Question, now: datetime) -> Interval | None:
+def _period(question: UserQuestion, now: datetime) -> Interval | None:
     """Returns the time that a question is about; that of plans is to come."""
     text = question.text.strip()
     if not OF_TIME.match(text):
@@ -63,12 +63,14 @@ def _period(question: Question, now: datetime) -> Interval | None:
     return Interval(max(start, now) if plans and end > now else start, end, text)
 
 
-def _happened(said: Sequence[Statement], period: Interval) -> list[_Told]:
+def _happened(said: Sequence[Statement], period: Interval) -> list[_DatedStatement]:
     """Returns what names a moment in a period, and then what was said in it without naming another."""
-    told = [_Told(at, True, each) for each in said for at in _moments(each) if period.start <= at < period.end]
+    told = [
+        _DatedStatement(at, True, each) for each in said for at in _moments(each) if period.start <= at < period.end
+    ]
     dated = {each.statement.statement_id for each in told}
     during = [
-        _Told(each.said_at, False, each)
+        _DatedStatement(each.said_at, False, each)
         for each in said
         if each.statement_id not in dated and period.start <= each.said_at < period.end
         if all(period.start - DAY <= at < period.end for at in _moments(each))
@@ -76,11 +78,16 @@ def _happened(said: Sequence[Statement], period: Interval) -> list[_Told]:
     return [*sorted(told, key=lambda each: each.at), *sorted(during, key=lambda each: each.at)]
 
 
-def _planned(said: Sequence[Statement], period: Interval, now: datetime) -> list[_Told]:
+def _planned(said: Sequence[Statement], period: Interval, now: datetime) -> list[_DatedStatement]:
     """Returns what names a moment to come, the next first, and then the newest plans without one."""
-    told = [_Told(at, True, each) for each in said for at in _moments(each) if period.start - DAY < at < period.end]
+    told = [
+        _DatedStatement(at, True, each)
+        for each in said
+        for at in _moments(each)
+        if period.start - DAY < at < period.end
+    ]
     loose = [
-        _Told(each.said_at, False, each)
+        _DatedStatement(each.said_at, False, each)
         for each in said
         if each.kind == "plan" and each.until is None and now - each.said_at < FRESH and not _moments(each)
     ]
@@ -94,7 +101,7 @@ def _moments(statement: Statement) -> list[datetime]:
 
 
 def _quotes(
-    told: Sequence[_Told], messages: Mapping[str, ConversationMessage]
+    told: Sequence[_DatedStatement], messages: Mapping[str, ConversationMessage]
 ) -> list[tuple[ConversationMessage, str]]:
     """Returns each message once with what to quote of it: all that it tells if that is short, else what was found."""
     found: dict[str, list[str]] = {}

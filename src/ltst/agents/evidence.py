@@ -18,7 +18,7 @@ from ltst.agents.intents import (
     to_forget,
 )
 from ltst.agents.parts import LONGEST_TEXT, parts
-from ltst.agents.passages import FILLERS, Question, answering, covered, rarity, sentences, words
+from ltst.agents.passages import FILLERS, UserQuestion, answering, covered, rarity, sentences, words
 from ltst.agents.people import owned
 from ltst.learn.statements import candidates, plain
 from ltst.recall.temporal import Interval, intervals
@@ -107,14 +107,14 @@ def _begins_later(each: Evidence, periods: Sequence[Interval], now: datetime) ->
     return bool(named) and all(other.start >= limit for other in named)
 
 
-def choose(question: Question, found: Sequence[Hit], now: datetime) -> list[Evidence]:
+def choose(question: UserQuestion, found: Sequence[Hit], now: datetime) -> list[Evidence]:
     """Returns the hits that answer, in the order to tell them; none if even the best is too far from the question."""
     if max((hit.score for hit in found), default=0.0) < LEAST_RELEVANCE and not any(
         _is_all(question, hit) for hit in found
     ):
         return []
     periods = _past_periods(question.text, now)
-    weighed = [each for each in _weighed(question, found) if not _begins_later(each, periods, now)]
+    weighed = [each for each in _weigh(question, found) if not _begins_later(each, periods, now)]
     told = {each.hit.id for each in weighed if _tells_of(each, periods, now)}
     best = sorted(weighed, key=lambda each: -each.strength - THEN * (each.hit.id in told))[:MOST]
     near = [each for each in best if each.strength >= NEAR * best[0].strength]
@@ -132,7 +132,7 @@ def choose(question: Question, found: Sequence[Hit], now: datetime) -> list[Evid
     return [*same, *(each for each in others if each.strength >= least * best[0].strength)]
 
 
-def _is_all(question: Question, hit: Hit) -> bool:
+def _is_all(question: UserQuestion, hit: Hit) -> bool:
     """Returns whether a hit contains all that is asked about a person it may call by another word: "mum", "mother"."""
     asked = question.asked_of_people
     return bool(asked) and asked <= words(hit.content)
@@ -143,20 +143,20 @@ def distinct_words(chosen: Sequence[Evidence]) -> list[Evidence]:
     return [*{" ".join(each.passage.lower().split()): each for each in reversed(chosen)}.values()][::-1]
 
 
-def asked_already(question: Question, found: Sequence[Hit]) -> Hit | None:
+def asked_already(question: UserQuestion, found: Sequence[Hit]) -> Hit | None:
     """Returns the turn in which an assistant asked the user the same question, if any; the next turn answers it."""
     weights = rarity(question, [hit.content for hit in found])
     asking = [hit for hit in found if hit.role == "ai" and is_marked(hit.content) and not wording.is_own(hit)]
     return next((hit for hit in asking if covered(question, sentences(hit.content)[-1], weights) >= ASKED), None)
 
 
-def replied(question: Question, asked: Hit, reply: ConversationMessage) -> Evidence:
+def replied(question: UserQuestion, asked: Hit, reply: ConversationMessage) -> Evidence:
     """Returns the user's reply to an assistant's question as evidence with the score of that question."""
     evidence = resting_on(question, reply)
     return replace(evidence, hit=replace(evidence.hit, score=asked.score))
 
 
-def resting_on(question: Question, said: ConversationMessage) -> Evidence:
+def resting_on(question: UserQuestion, said: ConversationMessage) -> Evidence:
     """Returns a message that no search found as evidence."""
     said_id, text = str(said.message_id), said.content
     hit = Hit(
@@ -167,20 +167,20 @@ def resting_on(question: Question, said: ConversationMessage) -> Evidence:
     return Evidence(hit, answering(question, told, dict.fromkeys(question.terms, 1.0)), math.inf, shared)
 
 
-def is_version(question: Question, first: Evidence, other: Evidence) -> bool:
+def is_version(question: UserQuestion, first: Evidence, other: Evidence) -> bool:
     """Returns whether two memories describe the same thing at different times, judged by the words they share."""
     shared, also = first.shared & question.topic, other.shared & question.topic
     held = bool(shared) and also >= shared and 2 * len(also) >= len(question.topic)
-    return other.date != first.date and (held or _alike(question, first, other))
+    return other.date != first.date and (held or _share_words(question, first, other))
 
 
-def _alike(question: Question, first: Evidence, other: Evidence) -> bool:
+def _share_words(question: UserQuestion, first: Evidence, other: Evidence) -> bool:
     """Returns whether two memories share several meaningful words besides the names of the people asked about."""
     said, also = (words(each.hit.content) - FILLERS for each in (first, other))
     return len((said & also) - (question.names - question.topic)) >= ALIKE
 
 
-def _weighed(question: Question, found: Sequence[Hit]) -> list[Evidence]:
+def _weigh(question: UserQuestion, found: Sequence[Hit]) -> list[Evidence]:
     top = max((hit.score for hit in found), default=0.0)
     weights = rarity(question, [hit.content for hit in found])
     weighed = []
@@ -193,7 +193,7 @@ def _weighed(question: Question, found: Sequence[Hit]) -> list[Evidence]:
     return weighed
 
 
-def _strength(question: Question, hit: Hit, top: float, share: float) -> float:
+def _strength(question: UserQuestion, hit: Hit, top: float, share: float) -> float:
     from ltst.recall.rank import surely_outdated  # imports numpy, which a program that never searches need not load
 
     strength = (
@@ -210,7 +210,7 @@ def _strength(question: Question, hit: Hit, top: float, share: float) -> float:
     return strength * (TERSE if len(hit.content[:200].split()) < TERSE_WORDS else 1.0)
 
 
-def _on_the_same(question: Question, first: Evidence, other: Evidence) -> bool:
+def _on_the_same(question: UserQuestion, first: Evidence, other: Evidence) -> bool:
     """Returns whether two memories are about the same thing: they share words of the question, or others.
 
     Naming the same person is not enough: "Leila moved" says nothing about whom Leila married.
@@ -219,10 +219,10 @@ def _on_the_same(question: Question, first: Evidence, other: Evidence) -> bool:
         return other is first
     shared, also = first.shared & question.topic, other.shared & question.topic
     near = other.strength >= SAME * first.strength and bool(shared & also)
-    return near or (bool(shared) and also >= shared) or _alike(question, first, other)
+    return near or (bool(shared) and also >= shared) or _share_words(question, first, other)
 
 
-def _says_as_much(question: Question, first: Evidence, other: Evidence) -> bool:
+def _says_as_much(question: UserQuestion, first: Evidence, other: Evidence) -> bool:
     """Returns whether a memory says as much of what is asked as the best one, and so may take its place."""
     if question.shapes and question.is_answered_by(first.passage):
         return question.is_answered_by(other.passage)
@@ -230,7 +230,7 @@ def _says_as_much(question: Question, first: Evidence, other: Evidence) -> bool:
     return also >= shared or other.strength >= AS_STRONG * first.strength
 
 
-def _is_invented(question: Question, told: str, weights: Mapping[str, float]) -> bool:
+def _is_invented(question: UserQuestion, told: str, weights: Mapping[str, float]) -> bool:
     """Returns whether what best answers in a text is only supposed: "if I won the lottery I'd live in Tenerife"."""
     passage = answering(question, told, weights)
     earnest = [passage[start:end] for start, end in candidates(plain(passage))]
@@ -240,7 +240,7 @@ def _is_invented(question: Question, told: str, weights: Mapping[str, float]) ->
     return not said or covered(question, said, weights) < covered(question, passage, weights)
 
 
-def _quotable(question: Question, hit: Hit, weights: Mapping[str, float]) -> tuple[str, bool]:
+def _quotable(question: UserQuestion, hit: Hit, weights: Mapping[str, float]) -> tuple[str, bool]:
     """Returns the words of a hit that may be quoted, and whether they were pasted; no words if it only retells or asks.
 
     A pasted text says nothing of the user, so it does not answer "Where do I live?", nor who "my

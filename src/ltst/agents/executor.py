@@ -60,10 +60,10 @@ class AgentExecutor:
             yield Piece(said.text)
             yield Piece("", said.memories, said.about)
             return
-        async for piece in self._asked(chat, message):
+        async for piece in self._ask_model(chat, message):
             yield piece
 
-    async def _asked(self, chat: AsyncChat, message: ConversationMessage) -> AsyncIterator[Piece]:
+    async def _ask_model(self, chat: AsyncChat, message: ConversationMessage) -> AsyncIterator[Piece]:
         if self._endpoint is None or self.model is None:
             raise ModelUnavailable(f"the agent {self.agent.name!r} needs a language model: set LTST_LLM_MODEL")
         context = await chat.context(

@@ -14,7 +14,7 @@ from ltst.agents import intents, wording
 from ltst.agents.known import is_about
 from ltst.agents.memories import Memory, plain, plain_fact, plain_message
 from ltst.agents.parts import parts
-from ltst.agents.passages import Question, answering, covered, rarity
+from ltst.agents.passages import UserQuestion, answering, covered, rarity
 from ltst.agents.wording import Reply
 from ltst.errors import NotFound
 from ltst.handles import viewing
@@ -73,25 +73,25 @@ async def offer(user: AsyncUser, message: ConversationMessage, topic: str, best:
     await user.learning.catch_up()
     if not topic:
         return await _pointed_at(user, message)
-    facts, hits = await _found(user, message, topic, best)
-    going = await _going(user, facts, hits)
-    return await _offering(user, topic, going) if going.memories else Reply(NOT_KNOWN)
+    facts, hits = await _find(user, message, topic, best)
+    going = await _plan_removal(user, facts, hits)
+    return await _make_offer(user, topic, going) if going.memories else Reply(NOT_KNOWN)
 
 
 async def _pointed_at(user: AsyncUser, message: ConversationMessage) -> Reply:
     """Returns an offer to forget what the user said last, or, after a question, what the answer to it told."""
     earlier = await _earlier(user, message)
     said = [each for each in earlier if each.role == "human" and _is_said(each.content)][-1:]
-    if said and _tells(said[0].content):
-        return await _offering(user, "", Going((), (), said))
+    if said and _tells_something(said[0].content):
+        return await _make_offer(user, "", Going((), (), said))
     replies = [each for each in earlier if each.role == "ai" and said and each.parent_message_id == said[0].message_id]
     if any(each.content.startswith(wording.KNOWN) for each in replies):
         return Reply(ALL)
     ids = {str(memory["id"]) for each in replies for memory in each.metadata.get("memories") or ()}
     facts = [each for each in await viewing.changes(user._desk, limit=KNOWN) if each.fact_id in ids]
     found = [each for each in (await viewing.messages_by_id(user._desk, ids)).values() if each.role == "human"]
-    going = await _going(user, facts, (), [str(each.message_id) for each in found])
-    return await _offering(user, "", going) if going.memories else Reply(UNNAMED)
+    going = await _plan_removal(user, facts, (), [str(each.message_id) for each in found])
+    return await _make_offer(user, "", going) if going.memories else Reply(UNNAMED)
 
 
 def _is_said(text: str) -> bool:
@@ -100,7 +100,7 @@ def _is_said(text: str) -> bool:
     return not polite and intents.to_forget(text) is None
 
 
-def _tells(text: str) -> bool:
+def _tells_something(text: str) -> bool:
     said = parts(text)
     return bool(said.told or said.pasted)
 
@@ -149,27 +149,27 @@ async def _facts(user: AsyncUser, topic: str) -> list[Fact]:
 
     "My home" matches all values, so that no former one becomes current again; "that I live in York" matches one.
     """
-    question, known = Question.of(topic), await viewing.changes(user._desk, limit=KNOWN)
+    question, known = UserQuestion.of(topic), await viewing.changes(user._desk, limit=KNOWN)
     wanted = [each for each in known if each.rejected_at is None and is_about(question, each)]
     wanted.sort(key=lambda each: each.valid_to is None)
-    return [*{_value(each): each for each in wanted}.values()][::-1]
+    return [*{_value_of(each): each for each in wanted}.values()][::-1]
 
 
-async def _found(user: AsyncUser, message: ConversationMessage, topic: str, best: Best) -> tuple[list[Fact], list[Hit]]:
+async def _find(user: AsyncUser, message: ConversationMessage, topic: str, best: Best) -> tuple[list[Fact], list[Hit]]:
     """Returns the facts and hits on a topic; those on each of several topics if nothing is on all of them."""
-    facts, telling = await _facts(user, topic), await _telling(user, message, topic)
+    facts, telling = await _facts(user, topic), await _find_telling(user, message, topic)
     several = intents.topics(topic)
     if not facts and not telling and len(several) > 1:
-        found = [await _found(user, message, each, best) for each in several]
+        found = [await _find(user, message, each, best) for each in several]
         return [fact for own, _ in found for fact in own], [hit for _, own in found for hit in own]
     known = {hit.id for hit in telling}
     told = [hit for hit in (await best(topic))[:1] if hit.kind in KINDS and hit.id not in known and _words(hit, topic)]
     return facts, [*telling, *told]
 
 
-async def _telling(user: AsyncUser, message: ConversationMessage, topic: str) -> list[Hit]:
+async def _find_telling(user: AsyncUser, message: ConversationMessage, topic: str) -> list[Hit]:
     """Returns hits that contain nearly all words of the topic."""
-    question = Question.of(topic)
+    question = UserQuestion.of(topic)
     found = await user.search(topic, kinds=KINDS, limit=SEARCHED, without=message.content)
     weights = rarity(question, [hit.content for hit in found])
     return [hit for hit in found if covered(question, _words(hit, topic), weights) >= SHARE]
@@ -197,12 +197,12 @@ async def _earlier(user: AsyncUser, message: ConversationMessage) -> list[Conver
     return [each for each in recent if (each.message_index or 0) < (message.message_index or 0)]
 
 
-async def _going(user: AsyncUser, facts: Sequence[Fact], hits: Sequence[Hit], also: Sequence[str] = ()) -> Going:
+async def _plan_removal(user: AsyncUser, facts: Sequence[Fact], hits: Sequence[Hit], also: Sequence[str] = ()) -> Going:
     """Returns what to remove for some facts, hits and messages, with as many messages as can be shown.
 
     A fact is included only with all messages that state it; the others would let it be learned again.
     """
-    said = {each.fact_id: await saying(user._desk, _value(each)) for each in facts}
+    said = {each.fact_id: await saying(user._desk, _value_of(each)) for each in facts}
     ids = dict.fromkeys(
         [each for ids in said.values() for each in ids] + [each for hit in hits for each in hit.sources] + [*also]
     )
@@ -216,13 +216,13 @@ async def _going(user: AsyncUser, facts: Sequence[Fact], hits: Sequence[Hit], al
     )
 
 
-def _value(fact: Fact) -> FactValue:
+def _value_of(fact: Fact) -> FactValue:
     return FactValue(fact.key, fact.about, fact.value)
 
 
-async def _offering(user: AsyncUser, topic: str, going: Going) -> Reply:
+async def _make_offer(user: AsyncUser, topic: str, going: Going) -> Reply:
     """Returns an offer that shows everything to be removed, so that nothing disappears unseen."""
-    question = Question.of(topic)
+    question = UserQuestion.of(topic)
     contents = [each.content for each in going.entries] + [each.content for each in going.messages]
     weights = rarity(question, contents)
     passages = [answering(question, each, weights) for each in contents]
@@ -234,7 +234,7 @@ async def _offering(user: AsyncUser, topic: str, going: Going) -> Reply:
         listed.append(f"{wording.quoted(passage)}{_with_it(message, passage, also)}")
     wanted = {
         "messages": [str(each.message_id) for each in going.messages],
-        "facts": [astuple(_value(each)) for each in going.facts],
+        "facts": [astuple(_value_of(each)) for each in going.facts],
         "entries": [each.id for each in going.entries],
         "quotes": [wording.quotable(each) for each in passages if len(each.split()) >= QUOTED_WORDS],
     }
@@ -249,11 +249,11 @@ def _is_among(claim: StoredClaim, facts: Sequence[Fact]) -> bool:
 def _with_it(message: ConversationMessage, passage: str, also: Sequence[StoredClaim]) -> str:
     """Returns a note on what else disappears with a message of which only a passage is shown."""
     notes = [] if passage == " ".join(message.content.split()) else ["with the rest of that message"]
-    lines = dict.fromkeys(wording.quotable(_line(each)) for each in also)
+    lines = dict.fromkeys(wording.quotable(_describe_claim(each)) for each in also)
     notes += [f"which also says {'; '.join(lines)}"] if lines else []
     return f" ({', '.join(notes)})" if notes else ""
 
 
-def _line(claim: StoredClaim) -> str:
+def _describe_claim(claim: StoredClaim) -> str:
     told = claim.claim_value
     return told if claim.noun == "instruction" else f"{wording.spoken(claim.claim_key)}: {told}"

@@ -51,7 +51,7 @@ def turn(message: Message) -> NewMessage | None:
     }
     return {
         "role": role,
-        "content": text if text.strip() else _named(others, calls),
+        "content": text if text.strip() else _describe(others, calls),
         "metadata": {name: value for name, value in noted.items() if value and _is_plain(value)},
     }
 
@@ -73,7 +73,7 @@ def spoken(message: ConversationMessage) -> Message:
         return {"role": "tool", "tool_call_id": message.metadata.get("tool_call_id") or "", "content": message.content}
     if message.role != ANSWER or not calls:
         return {"role": "assistant" if message.role == ANSWER else "user", "content": message.content}
-    named = _named(message.metadata.get("parts") or [], calls)
+    named = _describe(message.metadata.get("parts") or [], calls)
     return {
         "role": "assistant",
         "content": None if message.content == named else message.content,
@@ -105,7 +105,7 @@ def _call(given: Mapping[str, Any]) -> dict[str, str]:
     return {name: mended(str(value)) for name, value in call.items()}
 
 
-def _named(others: Sequence[str], calls: Sequence[Mapping[str, str]]) -> str:
+def _describe(others: Sequence[str], calls: Sequence[Mapping[str, str]]) -> str:
     """Returns a description of a message without text, such as a picture or a tool call, to store in its place."""
     return "\n".join(
         [
@@ -127,12 +127,12 @@ def fresh(
     if not stored:
         return turns
     said, held = [(each["role"], each["content"]) for each in turns], [(each.role, each.content) for each in stored]
-    known = _continued(said, held, whole)
+    known = _count_stored(said, held, whole)
     if known is not None:
         return turns[known:]
     start = max(0, len(turns) - MOST_COMPARED)
     places = _places(said[start:], held)
-    new = _new(said[start:], held, places, whole)
+    new = _unstored(said[start:], held, places, whole)
     return [turns[start + at] for at in new]
 
 
@@ -145,7 +145,7 @@ def keyed(turns: Sequence[NewMessage], stored: Sequence[ConversationMessage]) ->
     ]
 
 
-def _continued(said: Sequence[Utterance], held: Sequence[Utterance], whole: bool) -> int | None:
+def _count_stored(said: Sequence[Utterance], held: Sequence[Utterance], whole: bool) -> int | None:
     """Returns how many turns are stored, if the chat ends with the whole request or with the answer it continues."""
     for count in range(len(said), 0, -1):
         seen = min(count, len(held))
@@ -178,7 +178,9 @@ def _places(said: Sequence[Utterance], held: Sequence[Utterance]) -> list[int | 
     return places
 
 
-def _new(said: Sequence[Utterance], held: Sequence[Utterance], places: Sequence[int | None], whole: bool) -> list[int]:
+def _unstored(
+    said: Sequence[Utterance], held: Sequence[Utterance], places: Sequence[int | None], whole: bool
+) -> list[int]:
     """Returns the indexes of the turns to store."""
     asked_from = max((at for at, each in enumerate(said) if each[0] == ANSWER), default=-1) + 1
     # Of a long chat only the end is compared; anything before it was stored when it was said.

@@ -11,7 +11,7 @@ from ltst.agents import wording
 from ltst.agents.evidence import past
 from ltst.agents.intents import FORMERLY
 from ltst.agents.parts import LONGEST_TEXT
-from ltst.agents.passages import FILLERS, Question, words
+from ltst.agents.passages import FILLERS, UserQuestion, words
 from ltst.agents.people import Person, is_naming, kinds
 from ltst.handles import viewing
 from ltst.memory import AsyncUser
@@ -34,7 +34,7 @@ JANUARY = re.compile(r"\bjan(?:uary|uar|\b)|\b0?1[./-]|-01\b|new\s+year|neujahr|
 CALLED = Table("ltst.agents", "known.txt")
 
 
-async def regarding(user: AsyncUser, question: Question, now: datetime) -> Question:
+async def regarding(user: AsyncUser, question: UserQuestion, now: datetime) -> UserQuestion:
     """Returns a question with the names of the user's relatives it asks about, as far as they are known."""
     question = replace(question, personal=_is_personal(_timeless(question, now)))
     if not question.people:
@@ -46,7 +46,7 @@ async def regarding(user: AsyncUser, question: Question, now: datetime) -> Quest
     return replace(question, people=people)
 
 
-async def asked_for(user: AsyncUser, question: Question, now: datetime) -> list[Fact]:
+async def asked_for(user: AsyncUser, question: UserQuestion, now: datetime) -> list[Fact]:
     """Returns the facts that a question asks for, as they were at the time it is about.
 
     If none holds, what the user said to be over is told instead.
@@ -54,9 +54,9 @@ async def asked_for(user: AsyncUser, question: Question, now: datetime) -> list[
     until, question = past(question.text, now), _timeless(question, now)
     hits = await user.search(question.text, kinds=("fact",), limit=SEARCHED)
     near = [hit.id for hit in hits if hit.score >= LEAST_RELEVANCE]
-    asked = _asked(question, await user.facts.list(as_of=until), near)
+    asked = _choose_asked(question, await user.facts.list(as_of=until), near)
     if until is None and (not asked or FORMERLY.search(question.text)):
-        over = _asked(question, [each for each in await _changes(user) if _is_ended(each)], ())
+        over = _choose_asked(question, [each for each in await _changes(user) if _is_ended(each)], ())
         asked += [each for each in over if not asked or not each.single_valued]
     labels = [*dict.fromkeys(each.label for each in asked)][:MOST]
     return await as_said(user, [each for label in labels for each in asked if each.label == label])
@@ -76,11 +76,11 @@ async def as_said(user: AsyncUser, facts: Sequence[Fact]) -> list[Fact]:
         at = (source.timestamp if source else None) or fact.valid_from
         return labels.index(fact.label), at, source.content.lower().find(fact.value.lower()) if source else 0
 
-    marked = [_marked(each, said[each.fact_id]) for each in facts]
+    marked = [_mark_vague_start(each, said[each.fact_id]) for each in facts]
     return sorted(marked, key=place)
 
 
-def _marked(fact: Fact, source: ConversationMessage | None) -> Fact:
+def _mark_vague_start(fact: Fact, source: ConversationMessage | None) -> Fact:
     """Returns a fact that begins on 1 January marked if its source does not speak of January."""
     began = fact.valid_from
     is_new_year = (began.month, began.day, began.hour, began.minute, began.second) == (1, 1, 0, 0, 0)
@@ -89,7 +89,7 @@ def _marked(fact: Fact, source: ConversationMessage | None) -> Fact:
     return replace(fact, metadata={**fact.metadata, wording.ONLY_YEAR: True})
 
 
-def _asked(question: Question, known: Sequence[Fact], near: Sequence[str]) -> list[Fact]:
+def _choose_asked(question: UserQuestion, known: Sequence[Fact], near: Sequence[str]) -> list[Fact]:
     people = [each for each in known if _names(question, each.about)]
     return _of_people(question, people, near) if people else _of_user(question, known, near)
 
@@ -107,7 +107,7 @@ async def _changes(user: AsyncUser) -> list[Fact]:
 
 
 async def sentences(
-    user: AsyncUser, facts: Sequence[Fact], question: Question, now: datetime, quotes: bool
+    user: AsyncUser, facts: Sequence[Fact], question: UserQuestion, now: datetime, quotes: bool
 ) -> list[str]:
     """Returns sentences for the facts that a question asks for; `quotes` tells whether quotes follow them."""
     until = past(question.text, now)
@@ -118,16 +118,16 @@ async def sentences(
     return [each for each in found if each]
 
 
-def _of_user(question: Question, known: Sequence[Fact], near: Sequence[str]) -> list[Fact]:
+def _of_user(question: UserQuestion, known: Sequence[Fact], near: Sequence[str]) -> list[Fact]:
     """Returns the user's own facts that answer a question in which no other known person is named."""
     mine, own = bool(ABOUT_ME.search(question.text)), [each for each in known if each.about == ME]
     if question.people:
         return [each for each in own if is_about(question, each) and _tells_who(question, each)]
-    asked = [each for each in own if _named(question, each) or (mine and is_about(question, each))]
+    asked = [each for each in own if _is_key_alone(question, each) or (mine and is_about(question, each))]
     return asked or [each for each in own if each.fact_id in near and _may_answer(question, each)]
 
 
-def _may_answer(question: Question, fact: Fact) -> bool:
+def _may_answer(question: UserQuestion, fact: Fact) -> bool:
     """Returns whether a fact may answer by similarity: the question holds a word of its value, or is about the user.
 
     A key like "name" alone fits too many questions about others, and so do all for "What did I give Ann?".
@@ -138,20 +138,20 @@ def _may_answer(question: Question, fact: Fact) -> bool:
     return is_own and not FILLERS.issuperset(words(fact.key))
 
 
-def _of_people(question: Question, known: Sequence[Fact], near: Sequence[str]) -> list[Fact]:
+def _of_people(question: UserQuestion, known: Sequence[Fact], near: Sequence[str]) -> list[Fact]:
     """Returns facts about the people that a question names: those it asks for, else the nearest one."""
     asked = [each for each in known if is_about(question, each)]
     nearest = sorted((each for each in known if each.fact_id in near), key=lambda each: near.index(each.fact_id))
     return asked or nearest[:1]
 
 
-def _timeless(question: Question, now: datetime) -> Question:
+def _timeless(question: UserQuestion, now: datetime) -> UserQuestion:
     """Returns the question without terms that only say when."""
     said = [*(each.text for each in intervals(question.text, now)), *FORMERLY.findall(question.text)]
     return replace(question, terms=question.terms - {term for each in said for term in words(each)})
 
 
-def _is_personal(question: Question) -> bool:
+def _is_personal(question: UserQuestion) -> bool:
     """Returns whether a question asks for one of the known keys, of the user or of the people it is about."""
     if not question.people and not ABOUT_ME.search(question.text):
         return False
@@ -175,7 +175,7 @@ def _is_relative(person: Person, fact: Fact) -> bool:
     )
 
 
-def _is_another_kind(question: Question, fact: Fact) -> bool:
+def _is_another_kind(question: UserQuestion, fact: Fact) -> bool:
     """Returns whether a question is about a dog and the fact about a cat, a son and a daughter, and so on."""
     calling = [line.split() for line in CALLED.lines.get(fact.key, ())]
     asked = [each for each in kinds(question.text) if any(map(each.relation.intersection, calling))]
@@ -183,24 +183,24 @@ def _is_another_kind(question: Question, fact: Fact) -> bool:
     return bool(asked) and not any(each.is_a(said) or each.is_in(fact.value) for each in asked)
 
 
-def _tells_who(question: Question, fact: Fact) -> bool:
+def _tells_who(question: UserQuestion, fact: Fact) -> bool:
     """Returns whether one of the user's facts says who a person in the question is."""
     return any(_is_relative(each, fact) or (not each.relation and each.is_in(fact.value)) for each in question.people)
 
 
-def _named(question: Question, fact: Fact) -> bool:
+def _is_key_alone(question: UserQuestion, fact: Fact) -> bool:
     """Returns whether a question consists of the fact's key and nothing else."""
     return bool(question.terms) and question.terms == words(wording.spoken(fact.key))
 
 
-def _names(question: Question, about: str) -> bool:
+def _names(question: UserQuestion, about: str) -> bool:
     """Returns whether a question names this person, who is not the user."""
     if about == ME:
         return False
     return any(each.is_in(about) for each in question.people) or not question.terms.isdisjoint(words(about))
 
 
-def is_about(question: Question, fact: Fact) -> bool:
+def is_about(question: UserQuestion, fact: Fact) -> bool:
     """Returns whether all terms of a question stand for this fact's key, value or person, whom it must name."""
     if (fact.about != ME and not _names(question, fact.about)) or _is_another_kind(question, fact):
         return False
@@ -210,13 +210,13 @@ def is_about(question: Question, fact: Fact) -> bool:
 
 
 async def _sentence(
-    user: AsyncUser, said: str, facts: Sequence[Fact], question: Question, *, until: datetime | None, quotes: bool
+    user: AsyncUser, said: str, facts: Sequence[Fact], question: UserQuestion, *, until: datetime | None, quotes: bool
 ) -> str:
     """Returns the sentence, with the former value if the key has one value at a time."""
     fact = facts[0]
     if not fact.single_valued or until is not None or wording.is_over(fact):
         return said
-    before = _before(fact, await user.facts.history(fact.key, about=fact.about))
+    before = _previous_value(fact, await user.facts.history(fact.key, about=fact.about))
     if before is None and FORMERLY.search(question.text):
         return "" if quotes else wording.no_former_sentence(fact)
     if before is None:
@@ -226,7 +226,7 @@ async def _sentence(
     return f"{said} Before that it was {wording.quotable(before.value)}."
 
 
-def _before(fact: Fact, history: Sequence[Fact]) -> Fact | None:
+def _previous_value(fact: Fact, history: Sequence[Fact]) -> Fact | None:
     """Returns the last value that was valid before the current one, ignoring values that were corrected.
 
     A value told before "I moved last week" was valid until then: it began no later than it was told.

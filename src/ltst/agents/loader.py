@@ -93,12 +93,12 @@ class Agents:
         return self._has_model or agent.model == NO_MODEL
 
     def _current(self) -> dict[str, Agent]:
-        seen = _seen(self._folder)
+        seen = _list_files(self._folder)
         if seen != self._seen:
-            self._known, self._seen = self._shipped() | _folder(self._folder, seen), seen
+            self._known, self._seen = self._load_builtin() | _folder(self._folder, seen), seen
         return self._known
 
-    def _shipped(self) -> dict[str, Agent]:
+    def _load_builtin(self) -> dict[str, Agent]:
         if self._builtin is None:
             shipped = [parse(each.read_text(), each.name) for each in BUILTIN.iterdir() if each.name.endswith(".toml")]
             self._builtin = {agent.name: agent for agent in shipped}
@@ -117,17 +117,17 @@ def parse(text: str, file: str) -> Agent:
     if "name" not in given:
         raise Invalid(f"{file}: name is missing: what the agent is called")
     try:
-        return Agent(**_trimmed(given))
+        return Agent(**_trim(given))
     except LtstError as problem:
         raise Invalid(f"{file}: {problem}") from None
 
 
-def _trimmed(given: Mapping[str, Any]) -> dict[str, Any]:
+def _trim(given: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the values without the line breaks around multi-line texts."""
     return {key: value.strip() if isinstance(value, str) else value for key, value in given.items()}
 
 
-def _seen(folder: Path) -> Seen:
+def _list_files(folder: Path) -> Seen:
     try:
         found = [(each.name, each.stat()) for each in sorted(folder.glob("*.toml"))]
     except FileNotFoundError:  # the folder is missing, or a file was just removed

@@ -42,7 +42,7 @@ def parts(text: str) -> Parts:
     own, pasted = _own(text)
     told, asked = list[str](), list[str]()
     for sentence in pieces(own):
-        tells, asks = _read(sentence, first=not told and not asked)
+        tells, asks = _split_sentence(sentence, first=not told and not asked)
         told += [tells] if tells else []
         asked += [asks] if asks else []
     if not pasted and told == [*pieces(own)]:
@@ -93,7 +93,7 @@ def _before_paste(text: str, start: int, stop: int) -> str:
     return text[start : ends[-1] if ends else start]
 
 
-def _read(sentence: str, *, first: bool) -> tuple[str, str]:
+def _split_sentence(sentence: str, *, first: bool) -> tuple[str, str]:
     """Returns what a sentence tells and what it asks; without a question mark only the first one may ask."""
     begun = intents.OPENING.sub("", sentence)
     marked = questions.is_marked(sentence)
@@ -105,10 +105,10 @@ def _read(sentence: str, *, first: bool) -> tuple[str, str]:
         return "", ""
     if intents.asks(begun, marked=marked) or intents.SUBORDINATE.match(begun):
         return "", sentence
-    return _tagged(sentence)
+    return _split_tag(sentence)
 
 
-def _tagged(sentence: str) -> tuple[str, str]:
+def _split_tag(sentence: str) -> tuple[str, str]:
     """Returns what a sentence tells before the clause that asks, as in "I parked on level 3, where was that?"."""
     # Every comma reads the sentence again, so a very long one is not searched.
     for comma in _COMMA.finditer(sentence if len(sentence) <= LONGEST_SENTENCE else ""):

@@ -35,7 +35,7 @@ FORMS = {form: line[0] for line in map(terms, _TABLE.lines["forms"]) for form in
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class UserQuestion:
     """A question: its meaningful terms, patterns of possible answers, and the people it is about.
 
     `personal` means that it asks for something everybody has: a name, a home, an age.
@@ -48,7 +48,7 @@ class Question:
     personal: bool = False
 
     @classmethod
-    def of(cls, text: str) -> Question:
+    def of(cls, text: str) -> UserQuestion:
         """Parses a question."""
         said = words(_FOR_A_LIVING.sub("work", text[:LONGEST_TEXT]))
         return cls(text, said - FILLERS or said, _shapes(text[:LONGEST_TEXT]), asked_about(text[:LONGEST_TEXT]))
@@ -95,20 +95,20 @@ def words(text: str) -> frozenset[str]:
     return frozenset(FORMS.get(term, term) for term in terms(text[:LONGEST_TEXT]))
 
 
-def rarity(question: Question, texts: Iterable[str]) -> dict[str, float]:
+def rarity(question: UserQuestion, texts: Iterable[str]) -> dict[str, float]:
     """Returns the weight of each term of a question: the rarer in the texts, the heavier."""
     held = [question.terms & words(text) for text in texts]
     total = len(held) + 1
     return {term: math.log1p(total / (1 + sum(term in each for each in held))) for term in question.terms}
 
 
-def covered(question: Question, text: str, weights: Mapping[str, float]) -> float:
+def covered(question: UserQuestion, text: str, weights: Mapping[str, float]) -> float:
     """Returns how much of a question's weight a text covers, from 0 to 1."""
     held = question.terms & words(text)
     return sum(weights[term] for term in held) / (sum(weights.values()) or 1.0)
 
 
-def answering(question: Question, text: str, weights: Mapping[str, float]) -> str:
+def answering(question: UserQuestion, text: str, weights: Mapping[str, float]) -> str:
     """Returns the one or two sentences of a text that best answer the question."""
     said = [each for each in sentences(text) if not (question.of_user and is_of_others(each))] or sentences(text)
     if len(said) <= 2 and sum(map(len, said)) <= LONGEST_QUOTE:
@@ -116,7 +116,7 @@ def answering(question: Question, text: str, weights: Mapping[str, float]) -> st
     scores = [_score(question, each, weights) for each in said]
     best = max(range(len(said)), key=lambda place: scores[place])
     if scores[best] <= 0:
-        return _beginning(said)
+        return _first_sentences(said)
     return " ".join(said[place] for place in _with_neighbour(question, said, scores, best))
 
 
@@ -124,24 +124,24 @@ def sentences(text: str) -> list[str]:
     """Returns the sentences of a text, each on one line; a fragment of a few words joins the sentence before it."""
     found: list[str] = []
     for line in pieces(text[:LONGEST_TEXT]):
-        if found and (_short(line) or _short(found[-1])):
+        if found and (_is_fragment(line) or _is_fragment(found[-1])):
             found[-1] += f" {line}"
         else:
             found.append(line)
     return found
 
 
-def _short(line: str) -> bool:
+def _is_fragment(line: str) -> bool:
     return len(line) < LONGEST_QUOTE and len(line.split()) < FRAGMENT
 
 
-def _score(question: Question, sentence: str, weights: Mapping[str, float]) -> float:
+def _score(question: UserQuestion, sentence: str, weights: Mapping[str, float]) -> float:
     shared = sum(weights[term] for term in question.terms & words(sentence))
     held = KIND * question.is_answered_by(sentence)
     return shared + held - ASKS * is_marked(sentence)
 
 
-def _with_neighbour(question: Question, said: Sequence[str], scores: Sequence[float], best: int) -> list[int]:
+def _with_neighbour(question: UserQuestion, said: Sequence[str], scores: Sequence[float], best: int) -> list[int]:
     """Returns the position of the best sentence, and of those around it that belong to it.
 
     If it lacks the kind of answer asked for, they go on to the last that has it: "He got in! He trains on Mondays."
@@ -160,7 +160,7 @@ def _with_neighbour(question: Question, said: Sequence[str], scores: Sequence[fl
     return [best]
 
 
-def _beginning(said: Sequence[str]) -> str:
+def _first_sentences(said: Sequence[str]) -> str:
     """Returns the first sentence and as many more as fit into a quote."""
     kept = said[0]
     for each in said[1:]:

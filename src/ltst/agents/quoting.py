@@ -22,7 +22,7 @@ from ltst.agents.evidence import (
 )
 from ltst.agents.memories import Memory, distinct, plain, plain_fact, plain_message, plain_preference
 from ltst.agents.parts import Parts, parts
-from ltst.agents.passages import Question, answering, sentences, words
+from ltst.agents.passages import UserQuestion, answering, sentences, words
 from ltst.agents.people import introduced, is_meant, is_of_somebody, is_of_user, speaks_on
 from ltst.agents.wording import KNOWN, NOTED, NOTHING, UNANSWERED, Reply
 from ltst.handles import viewing
@@ -48,23 +48,23 @@ FOLLOWED, TURNS = 8, 6
 async def answer(user: AsyncUser, message: ConversationMessage) -> Reply:
     """Returns the reply to a message that is already stored."""
     text = message.content
-    if (reply := await _decided(user, message)) is not None:
+    if (reply := await _carry_out_decision(user, message)) is not None:
         return reply
     if (plain := intents.courtesy(text) or _without_memory(text, message)) is not None:
         return Reply(plain)
     if (topic := intents.to_forget(text)) is not None:
-        return await forgetting.offer(user, message, topic, lambda about: _best(user, message, about))
+        return await forgetting.offer(user, message, topic, lambda about: _find_best(user, message, about))
     said = parts(text)
     asked = text if intents.is_lookup(text) else said.asked
     if not asked:
-        return await _noted(user, message)
+        return await _acknowledge(user, message)
     if said.told and asked != text:
-        return await _both(user, message, said)
+        return await _answer_both(user, message, said)
     answer = await _answer_to(user, message, asked if said.pasted else text)
     if answer.text != NOTHING:
         return answer
     # "Could you call me Bo?" asks for nothing that is known, and tells what is wanted.
-    noted = await _noted(user, message)
+    noted = await _acknowledge(user, message)
     return answer if noted.text == NOTED else noted
 
 
@@ -73,18 +73,18 @@ def _without_memory(text: str, message: ConversationMessage) -> str | None:
     return (
         intents.capabilities(text)
         or intents.company(text)
-        or (wording.clock(_now(message)) if intents.asks_for_today(text) else None)
+        or (wording.clock(_time_of(message)) if intents.asks_for_today(text) else None)
     )
 
 
-async def _best(user: AsyncUser, message: ConversationMessage, topic: str) -> list[Hit]:
+async def _find_best(user: AsyncUser, message: ConversationMessage, topic: str) -> list[Hit]:
     """Returns the hits that would answer a question about a topic."""
-    return [each.hit for each in await _chosen(user, Question.of(topic), message)]
+    return [each.hit for each in await _choose_evidence(user, UserQuestion.of(topic), message)]
 
 
-async def _both(user: AsyncUser, message: ConversationMessage, said: Parts) -> Reply:
+async def _answer_both(user: AsyncUser, message: ConversationMessage, said: Parts) -> Reply:
     """Returns the reply to a message that tells something and asks something."""
-    noted = await _noted(user, message)
+    noted = await _acknowledge(user, message)
     # "Her" or "there" is somebody or somewhere of the part that tells.
     text = message.content if speaks_on(said.asked) else said.asked
     answer = await _answer_to(user, message, text, said.asked)
@@ -96,12 +96,12 @@ async def _answer_to(user: AsyncUser, message: ConversationMessage, text: str, a
     """Returns the answer to a question; `asked` is the part of it of which an answer must hold a word."""
     if (plain := _without_memory(asked or text, message)) is not None:
         return Reply(plain)
-    if intents.ABOUT_ME.search(asked or text) and (everything := await _everything(user)):
+    if intents.ABOUT_ME.search(asked or text) and (everything := await _list_everything(user)):
         return everything
-    return await _answered(user, message, text, asked)
+    return await _answer_question(user, message, text, asked)
 
 
-async def _decided(user: AsyncUser, message: ConversationMessage) -> Reply | None:
+async def _carry_out_decision(user: AsyncUser, message: ConversationMessage) -> Reply | None:
     """Returns the reply to a yes, or to a no after an offer to forget something; None otherwise."""
     agreed, refused = intents.agrees(message.content), intents.refuses(message.content)
     if not agreed and not refused:
@@ -112,7 +112,7 @@ async def _decided(user: AsyncUser, message: ConversationMessage) -> Reply | Non
     return await forgetting.carry_out(user, offer) if agreed else Reply(forgetting.KEPT)
 
 
-async def _noted(user: AsyncUser, message: ConversationMessage) -> Reply:
+async def _acknowledge(user: AsyncUser, message: ConversationMessage) -> Reply:
     """Returns an acknowledgement that lists what was learned from a stored message, so that the user can correct it."""
     await user.learning.catch_up(message.session_id)
     facts = [each for each in await user.facts.list() if each.source_message_id == message.message_id]
@@ -125,7 +125,7 @@ async def _noted(user: AsyncUser, message: ConversationMessage) -> Reply:
     return Reply(f"{NOTED} I now know: {'; '.join(learnt)}." if learnt else NOTED, tuple(new))
 
 
-async def _everything(user: AsyncUser) -> Reply | None:
+async def _list_everything(user: AsyncUser) -> Reply | None:
     """Returns a list of the newest facts, preferences and instructions, or None if there are none."""
     await user.learning.catch_up()
     facts = await known.as_said(user, await user.facts.list(about=ME))
@@ -148,26 +148,26 @@ async def _everything(user: AsyncUser) -> Reply | None:
     return Reply(text, tuple(memory for *_, memories in latest for memory in memories))
 
 
-async def _answered(user: AsyncUser, message: ConversationMessage, text: str, asked: str | None) -> Reply:
+async def _answer_question(user: AsyncUser, message: ConversationMessage, text: str, asked: str | None) -> Reply:
     """Returns the facts that a question asks for, followed by quotes of the best memories, current ones first."""
     await _caught_up(user)
-    now = _now(message)
-    question = await known.regarding(user, Question.of(text), now)
+    now = _time_of(message)
+    question = await known.regarding(user, UserQuestion.of(text), now)
     if (of_time := await days.answer(user, question, now)) is not None:
         return of_time
     facts = await known.asked_for(user, question, now)
-    chosen = await _chosen(user, question, message)
+    chosen = await _choose_evidence(user, question, message)
     if asked is not None:
-        chosen = [each for each in chosen if each.shared & Question.of(asked).terms]
+        chosen = [each for each in chosen if each.shared & UserQuestion.of(asked).terms]
     chosen = distinct_words(
-        await _beside(user, question, facts, chosen) if facts else await _mended(user, question, chosen)
+        await _beside_fact(user, question, facts, chosen) if facts else await _with_corrections(user, question, chosen)
     )
     several = intents.SEVERAL.search(text) is not None or any(not each.single_valued for each in facts)
     sentences = await known.sentences(user, facts, question, now, bool(chosen))
     memories: list[Memory] = [*map(plain_fact, facts), *(plain(each.hit) for each in chosen)]
     titles = await _titles(user, chosen)
     for each in chosen:
-        before = await _before(user, question, each) if each.hit.kind == "message" else None
+        before = await _previous_turn(user, question, each) if each.hit.kind == "message" else None
         if before is not None and before.role == "human" and any(before.message_id == other.hit.id for other in chosen):
             before = None
         sentences.append(_quotation(_lead(question, chosen[0], each, titles, several), each, before, question))
@@ -182,24 +182,26 @@ async def _caught_up(user: AsyncUser) -> None:
             await user.learning.catch_up()
 
 
-def _now(message: ConversationMessage) -> datetime:
+def _time_of(message: ConversationMessage) -> datetime:
     return message.timestamp or datetime.now(UTC)
 
 
-async def _chosen(user: AsyncUser, question: Question, message: ConversationMessage) -> list[Evidence]:
+async def _choose_evidence(user: AsyncUser, question: UserQuestion, message: ConversationMessage) -> list[Evidence]:
     found = await user.search(question.text, kinds=OTHERS, limit=SEARCHED, without=message.content)
     found = [hit for hit in found if hit.id != message.message_id]
-    chosen = choose(question, await _concerning(user, question, found), _now(message))
+    chosen = choose(question, await _only_about_people(user, question, found), _time_of(message))
     if not chosen and question.people and not question.personal:
         # "Lottie can't have penicillin" may be about the daughter although nothing calls her that.
         chosen = choose(
-            question, [hit for hit in found if speaks_on(hit.content) and is_of_somebody(hit.content)], _now(message)
+            question,
+            [hit for hit in found if speaks_on(hit.content) and is_of_somebody(hit.content)],
+            _time_of(message),
         )
     reply = await _reply_to(user, question, found)
     return chosen if reply is None else [reply, *(each for each in chosen if each.hit.id != reply.hit.id)][:MOST]
 
 
-async def _concerning(user: AsyncUser, question: Question, found: Sequence[Hit]) -> list[Hit]:
+async def _only_about_people(user: AsyncUser, question: UserQuestion, found: Sequence[Hit]) -> list[Hit]:
     """Returns the hits about the people in a question, by their words, their speaker or the turns before them."""
     question = replace(question, people=introduced(question.people, [hit.content for hit in found]))
     kept, followed = list[Hit](), 0
@@ -223,7 +225,7 @@ async def _earlier(user: AsyncUser, message_id: str, most: int) -> list[Conversa
     return [turn for turn in around if (turn.message_index or 0) < message.message_index]
 
 
-async def _reply_to(user: AsyncUser, question: Question, found: Sequence[Hit]) -> Evidence | None:
+async def _reply_to(user: AsyncUser, question: UserQuestion, found: Sequence[Hit]) -> Evidence | None:
     """Returns what the user replied when an assistant asked the same question."""
     asked = asked_already(question, found)
     turn = None if asked is None else await user.message(asked.id)
@@ -234,7 +236,7 @@ async def _reply_to(user: AsyncUser, question: Question, found: Sequence[Hit]) -
     return replied(question, asked, replies[0]) if replies else None
 
 
-async def _mended(user: AsyncUser, question: Question, chosen: Sequence[Evidence]) -> list[Evidence]:
+async def _with_corrections(user: AsyncUser, question: UserQuestion, chosen: Sequence[Evidence]) -> list[Evidence]:
     """Returns the evidence with each correction that the user made just after it before it."""
     mended = list[Evidence]()
     for each in chosen:
@@ -243,7 +245,7 @@ async def _mended(user: AsyncUser, question: Question, chosen: Sequence[Evidence
     return [*{each.hit.id: each for each in reversed(mended)}.values()][::-1]
 
 
-async def _correction(user: AsyncUser, question: Question, each: Evidence) -> Evidence | None:
+async def _correction(user: AsyncUser, question: UserQuestion, each: Evidence) -> Evidence | None:
     """Returns the user's next message as evidence if it corrects this one, as "Sorry, I meant Tuesday" does."""
     message = await user.message(each.hit.id)
     if message is None or not message.message_index or each.hit.occurred_at is None:
@@ -256,7 +258,9 @@ async def _correction(user: AsyncUser, question: Question, each: Evidence) -> Ev
     return found if 0 <= found.date - each.date < MENDED_WITHIN else None
 
 
-async def _beside(user: AsyncUser, question: Question, facts: Sequence[Fact], chosen: list[Evidence]) -> list[Evidence]:
+async def _beside_fact(
+    user: AsyncUser, question: UserQuestion, facts: Sequence[Fact], chosen: list[Evidence]
+) -> list[Evidence]:
     """Returns what to quote beside a single-valued fact: the message it was learned from, and what was said since."""
     if facts and all(map(wording.is_over, facts)):
         ids = [each for fact in facts for each in await saying(user._desk, FactValue(fact.key, fact.about, fact.value))]
@@ -269,13 +273,13 @@ async def _beside(user: AsyncUser, question: Question, facts: Sequence[Fact], ch
         return [each for each in chosen if intents.OVER.search(each.passage)]
     source = await user.message(facts[0].source_message_id) if facts[0].source_message_id else None
     since = (source.timestamp if source else None) or facts[0].valid_from
-    later = [each for each in chosen if each.date > since.timestamp() and _adds(question, each)]
+    later = [each for each in chosen if each.date > since.timestamp() and _adds_to_fact(question, each)]
     # The sentence that holds the value is quoted, whatever words the question has for it.
     naming = replace(question, terms=question.terms | words(facts[0].value))
     return [*([resting_on(naming, source)] if source else []), *later]
 
 
-def _adds(question: Question, each: Evidence) -> bool:
+def _adds_to_fact(question: UserQuestion, each: Evidence) -> bool:
     """Returns whether a later passage adds to a current fact: same topic, same person, and not about the past."""
     if question.of_user and not is_of_user(each.passage):
         return False
@@ -291,7 +295,7 @@ async def _titles(user: AsyncUser, chosen: Sequence[Evidence]) -> dict[str, str]
     return {each.document_id: each.title for each in await user.documents.list(limit=TITLED) if each.title}
 
 
-def _lead(question: Question, first: Evidence, each: Evidence, titles: Mapping[str, str], several: bool) -> str:
+def _lead(question: UserQuestion, first: Evidence, each: Evidence, titles: Mapping[str, str], several: bool) -> str:
     """Returns the words before a quote: a full attribution for the first, a short one for the user's further words."""
     if each.pasted:
         return wording.pasted(each.hit)
@@ -303,7 +307,7 @@ def _lead(question: Question, first: Evidence, each: Evidence, titles: Mapping[s
     return f"Before that ({on})" if each.corrected or each.date < first.date else f"Later ({on})"
 
 
-async def _before(user: AsyncUser, question: Question, each: Evidence) -> ConversationMessage | None:
+async def _previous_turn(user: AsyncUser, question: UserQuestion, each: Evidence) -> ConversationMessage | None:
     """Returns the turn that a short message answers or continues, if the message shares no word with the question."""
     if each.hit.role != "human" or each.shared or len(each.passage.split()) > TERSE_WORDS:
         return None
@@ -317,7 +321,7 @@ async def _before(user: AsyncUser, question: Question, each: Evidence) -> Conver
     return asked or (spoken[-1] if spoken else None)
 
 
-def _quotation(lead: str, each: Evidence, before: ConversationMessage | None, question: Question) -> str:
+def _quotation(lead: str, each: Evidence, before: ConversationMessage | None, question: UserQuestion) -> str:
     quote = wording.ended(wording.quoted(each.passage))
     if before is None:
         return f"{lead}: {quote}"

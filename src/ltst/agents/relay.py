@@ -217,7 +217,7 @@ class Relay:
             max_tokens=MOST_TOKENS + (0 if asking is None else self._count(asking.content)),
             window=WINDOW if alone else max(1, len(messages)),
         )
-        before = _before(context, stored, asking, messages) if alone and asking is not None else ()
+        before = _turns_before(context, stored, asking, messages) if alone and asking is not None else ()
         return _Asked(chat, asking, api.merged(place.body, context.system, before), context)
 
     async def _pump(
@@ -261,14 +261,14 @@ class Relay:
         parent = None if asked.message is None else asked.message.message_id
         try:
             metadata = {**about, **answer["metadata"]}
-            return await _added(asked.chat, answer["content"], parent, metadata, reading.key)
+            return await _store_answer(asked.chat, answer["content"], parent, metadata, reading.key)
         except LtstError as problem:
             # The client has its answer; failing to store it must not fail the request.
             LOGGER.error("an answer could not be stored", extra={"reason": str(problem)})
             return None
 
 
-def _before(
+def _turns_before(
     context: Context, stored: Sequence[ConversationMessage], asking: ConversationMessage, sent: Sequence[Message]
 ) -> list[Message]:
     """Returns the turns before those that were sent; turns after the question keep their tool calls."""
@@ -279,7 +279,7 @@ def _before(
     return [*earlier, *map(spoken, stored[asked:began])]
 
 
-async def _added(
+async def _store_answer(
     chat: AsyncChat, content: str, parent: str | None, metadata: Mapping[str, Any], key: str | None
 ) -> ConversationMessage:
     """Stores an answer under its key, or without one if the endpoint used the same id for different answers."""

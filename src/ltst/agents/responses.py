@@ -133,7 +133,7 @@ async def placed(user: AsyncUser, body: Request, chat_id: str | None) -> PlacedR
     if named and previous:
         raise Invalid("conversation and previous_response_id both say what came before: send one of them")
     if previous:
-        return await _after(user, body, previous, chat_id)
+        return await _place_after(user, body, previous, chat_id)
     if not named:
         return PlacedRequest(body, chat_id)
     conversation = named.get("id") if isinstance(named, Mapping) else named
@@ -144,7 +144,7 @@ async def placed(user: AsyncUser, body: Request, chat_id: str | None) -> PlacedR
     return PlacedRequest(_without(body, "conversation"), conversation, continued=True)
 
 
-async def _after(user: AsyncUser, body: Request, previous: object, chat_id: str | None) -> PlacedRequest:
+async def _place_after(user: AsyncUser, body: Request, previous: object, chat_id: str | None) -> PlacedRequest:
     """Returns the place after a response that this user got; raises NotFound for anybody else's."""
     known = own = None
     if isinstance(previous, str) and 0 < len(previous) <= LONGEST_IDENTIFIER:
@@ -202,7 +202,7 @@ class ResponseReader:
         if self._events is not None:
             self._hear(self._events.end())
         elif self._ok:
-            self._end(self._read(b"".join(self._body)))
+            self._end(self._parse(b"".join(self._body)))
         if not self._ok or self._whole is None:
             return None
         given = self._whole.get("output")
@@ -212,7 +212,7 @@ class ResponseReader:
 
     def _hear(self, events: Iterable[str]) -> None:
         for data in events:
-            event = {} if data.strip() == DONE else self._read(data)
+            event = {} if data.strip() == DONE else self._parse(data)
             kind, item = event.get("type"), event.get("item")
             if kind == "response.output_item.done" and isinstance(item, Mapping):
                 self._items[len(self._items)] = item
@@ -220,7 +220,7 @@ class ResponseReader:
                 self._ok = self._ok and kind != "error"  # an error carries no response that would tell its status
                 self._end(event.get("response") or {})
 
-    def _read(self, text: str | bytes) -> Mapping[str, Any]:
+    def _parse(self, text: str | bytes) -> Mapping[str, Any]:
         try:
             return json_object(text, self._host)
         except ModelUnavailable:

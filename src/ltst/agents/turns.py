@@ -161,7 +161,7 @@ class Turns:
                     await before.feed.over()
                 result = await self._answer(await self._executors.get(user, turn.agent), turn)
             else:
-                result = _repeated(turn, reply)
+                result = _repeat_reply(turn, reply)
         except asyncio.CancelledError:
             self._fail(user, turn, ModelUnavailable("the server shut down before the answer was complete"))
             raise
@@ -202,10 +202,10 @@ class Turns:
         text = "".join(said)
         if not text.strip():
             raise ModelUnavailable("the model gave an empty answer")
-        return await _stored(turn, executor.model, text, memories, about)
+        return await _store_reply(turn, executor.model, text, memories, about)
 
 
-async def _stored(
+async def _store_reply(
     turn: Turn, model: str | None, text: str, memories: Sequence[Memory], about: Mapping[str, Any]
 ) -> TurnResult:
     """Stores the answer and returns it; if another process was faster, returns that answer."""
@@ -222,7 +222,7 @@ async def _stored(
     return _result(turn, reply, model, tuple(memories))
 
 
-def _repeated(turn: Turn, reply: ConversationMessage) -> TurnResult:
+def _repeat_reply(turn: Turn, reply: ConversationMessage) -> TurnResult:
     """Returns the stored answer to a repeated request and sends it to the listeners."""
     turn.feed.put(reply.content)
     return _result(turn, reply, _model_of(reply), _rested_on(reply))

@@ -65,7 +65,8 @@ def fact_sentence(fact: Fact, *, then: bool = False) -> str:
 
     What is over is told as such, and with `then`, what held at the time in question: "Your home was Porto then.".
     """
-    return f"{_capital(_said(fact, quotable(fact.value), then=then))}{_dated(fact, then=then)}{_then(fact, then)}."
+    clause = _capital(_clause(fact, quotable(fact.value), then=then))
+    return f"{clause}{_say_since(fact, then=then)}{_past_word(fact, then)}."
 
 
 def fact_sentences(facts: Sequence[Fact], *, then: bool = False) -> list[tuple[str, list[Fact]]]:
@@ -74,7 +75,7 @@ def fact_sentences(facts: Sequence[Fact], *, then: bool = False) -> list[tuple[s
     for each in facts:
         groups.setdefault((each.label, each.fact_id if each.single_valued else "", is_over(each)), []).append(each)
     return [
-        (fact_sentence(group[0], then=then) if len(group) == 1 else _listed(group, then), group)
+        (fact_sentence(group[0], then=then) if len(group) == 1 else _list_values(group, then), group)
         for group in groups.values()
     ]
 
@@ -89,20 +90,22 @@ def is_over(fact: Fact) -> bool:
     return fact.valid_to is not None and fact.valid_to <= datetime.now(UTC)
 
 
-def _listed(facts: Sequence[Fact], then: bool) -> str:
+def _list_values(facts: Sequence[Fact], then: bool) -> str:
     """Returns several values of one key as a sentence: "Your children are Ben and Mia."."""
-    *others, last = (quotable(each.value) + _dated(each, " ({} {})", then=then) for each in facts)
+    *others, last = (quotable(each.value) + _say_since(each, " ({} {})", then=then) for each in facts)
     return (
-        _capital(_said(facts[0], f"{', '.join(others)} and {last}", many=True, then=then)) + _then(facts[0], then) + "."
+        _capital(_clause(facts[0], f"{', '.join(others)} and {last}", many=True, then=then))
+        + _past_word(facts[0], then)
+        + "."
     )
 
 
-def _said(fact: Fact, value: str, *, many: bool = False, then: bool = False) -> str:
+def _clause(fact: Fact, value: str, *, many: bool = False, then: bool = False) -> str:
     """Returns one or several facts of a key as a clause: "Your home is Lisbon", "you speak German and English"."""
     past = then or is_over(fact)
     if fact.key in VERBS:
         yours, others, over = VERBS[fact.key]
-        who, verb = ("you", yours) if fact.about == ME else (_called(fact.about), others)
+        who, verb = ("you", yours) if fact.about == ME else (_refer_to(fact.about), others)
         return f"{who} {over if past else verb} {value}"
     noun = spoken(fact.key)
     if many:
@@ -110,7 +113,7 @@ def _said(fact: Fact, value: str, *, many: bool = False, then: bool = False) -> 
     return f"{_possessive(fact)} {noun} {'was' if past else 'is'} {value}"
 
 
-def _dated(fact: Fact, form: str = ", {} {}", *, then: bool = False) -> str:
+def _say_since(fact: Fact, form: str = ", {} {}", *, then: bool = False) -> str:
     """Returns since when a fact holds, or until when it held.
 
     It is "" if the user named no date, because a named date is stored as midnight.
@@ -124,7 +127,7 @@ def _dated(fact: Fact, form: str = ", {} {}", *, then: bool = False) -> str:
     return "" if only_told or then else form.format("since", since)
 
 
-def _then(fact: Fact, then: bool) -> str:
+def _past_word(fact: Fact, then: bool) -> str:
     """Returns the word for the time in question, which an end makes needless."""
     return " then" if then and (fact.key in LASTING or not is_over(fact)) else ""
 
@@ -141,14 +144,14 @@ def no_former_sentence(fact: Fact) -> str:
 
 
 def _possessive(fact: Fact) -> str:
-    return "Your" if fact.about == ME else f"{_called(fact.about)}'s"
+    return "Your" if fact.about == ME else f"{_refer_to(fact.about)}'s"
 
 
 def _capital(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:]
 
 
-def _called(about: str) -> str:
+def _refer_to(about: str) -> str:
     """Returns how an agent refers to a person: "my sister Jo" becomes "your sister Jo"."""
     return quotable(MY.sub("your ", about))
 
@@ -193,7 +196,7 @@ def attribution(hit: Hit, titles: Mapping[str, str]) -> str:
         page = f", page {hit.metadata['page']}" if "page" in hit.metadata else ""
         return f"The document {titles.get(hit.id) or hit.id}{page} says"
     if hit.kind == "entry":
-        return f"My notes{_of(hit)} say" if hit.trusted else f"My notes{_of(hit)}, not verified, say"
+        return f"My notes{_of_day(hit)} say" if hit.trusted else f"My notes{_of_day(hit)}, not verified, say"
     if not hit.trusted:
         return f"A tool or another source, not you, said{when}"
     if is_the_users(hit):
@@ -205,7 +208,7 @@ def attribution(hit: Hit, titles: Mapping[str, str]) -> str:
 def pasted(hit: Hit) -> str:
     """Returns the words before a quote from a text that a message holds, which somebody else may have written."""
     whose = "your message" if is_the_users(hit) else "a message"
-    return f"A text in {whose}{_of(hit)} says"
+    return f"A text in {whose}{_of_day(hit)} says"
 
 
 def is_the_users(hit: Hit) -> bool:
@@ -218,7 +221,7 @@ def is_own(hit: Hit) -> bool:
     return bool(hit.scores.get("retold")) or (hit.role == "ai" and hit.content.startswith(OWN_WORDS))
 
 
-def _of(hit: Hit) -> str:
+def _of_day(hit: Hit) -> str:
     return f" of {day(hit.occurred_at)}" if hit.occurred_at else ""
 
 

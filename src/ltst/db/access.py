@@ -35,7 +35,7 @@ async def required(connection: Connection) -> bool:
 
 
 async def require(connection: Connection) -> None:
-    """Make servers ask for keys from now on."""
+    """Makes servers ask for keys from now on."""
     await connection.execute(b"SET LOCAL ROLE ltst_keeper")
     await connection.execute(REQUIRE.encode())
     await connection.execute(b"RESET ROLE")

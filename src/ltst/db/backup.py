@@ -83,7 +83,7 @@ class _Target(NamedTuple):
 
 def place(conninfo: str) -> str:
     """Returns a readable name for a database, without the password."""
-    parts = _parsed(conninfo)
+    parts = _parse(conninfo)
     host = parts.get("host") or parts.get("hostaddr") or "this machine"
     return f"{parts.get('dbname') or 'the default database'} on {host}"
 
@@ -109,12 +109,12 @@ async def restore(database: Database, file: Path, *, replace: bool = False) -> l
     async with database.owner() as connection:
         await places.refuse_distributed(connection, NOT_HERE)
         replaced = await epochs.known(connection)
-    closing = _closing(contents, replaced)
+    closing = _closing_script(contents, replaced)
     await asyncio.to_thread(_load, _reach(database.conninfo), file, contents, target, closing)
     return await migrate.status(database)
 
 
-def _parsed(conninfo: str) -> dict[str, str]:
+def _parse(conninfo: str) -> dict[str, str]:
     try:
         if not conninfo.strip():
             raise psycopg.ProgrammingError
@@ -127,12 +127,12 @@ def _parsed(conninfo: str) -> dict[str, str]:
 
 def _at_one_moment(conninfo: str) -> str:
     """Returns the address with one connection to each node, so that all of a node is read as it was at one moment."""
-    options = _parsed(conninfo).get("options", "")
+    options = _parse(conninfo).get("options", "")
     return make_conninfo(conninfo, options=f"{options} -c citus.max_adaptive_executor_pool_size=1".strip())
 
 
 def _reach(conninfo: str) -> _Reach:
-    given = _parsed(conninfo)
+    given = _parse(conninfo)
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("LTST_") and name != "DATABASE_URL"
     }
@@ -193,7 +193,7 @@ def _dump(reach: _Reach, file: Path, chosen: list[str]) -> int:
     try:
         done = _run(reach, "pg_dump", "--format=custom", "--no-password", f"--file={draft}", *chosen)
         if done.returncode:
-            raise DatabaseUnavailable(f"the backup failed, and no file was written: {_said(done.stderr)}")
+            raise DatabaseUnavailable(f"the backup failed, and no file was written: {_first_error(done.stderr)}")
         size = draft.stat().st_size
         durable.sync(draft)
         durable.replace(draft, file)
@@ -213,7 +213,7 @@ def _run(reach: _Reach, program: str, *arguments: str) -> subprocess.CompletedPr
     )
 
 
-def _said(complaints: str) -> str:
+def _first_error(complaints: str) -> str:
     """Returns the first error without the lines after it, which may quote what users wrote."""
     found = re.search(r"\b(?:ERROR|FATAL|error):\s+(.+)", complaints)
     return found[1] if found else complaints.strip()[-500:] or "it ended without a word"
@@ -226,7 +226,7 @@ def _contents(file: Path) -> _Contents:
         [f"{binaries()}/pg_restore", "--list", str(file)], capture_output=True, text=True, errors="replace"
     )
     if listed.returncode:
-        raise Invalid(f"{file} is not a backup that `ltst db backup` wrote: {_said(listed.stderr)}")
+        raise Invalid(f"{file} is not a backup that `ltst db backup` wrote: {_first_error(listed.stderr)}")
     found = re.search(rf"^\d+; \d+ \d+ TABLE (.+) {MIGRATIONS} ", listed.stdout, re.MULTILINE)
     if found is None:
         raise Invalid(f"{file} is a backup of a database without ltst")
@@ -278,7 +278,7 @@ def _load(reach: _Reach, file: Path, contents: _Contents, target: _Target, closi
         chosen.flush()
         read, wrote = _pour(reach, file, Path(chosen.name), complaints, target, closing)
         complaints.seek(0)
-        said = _said(complaints.read())
+        said = _first_error(complaints.read())
     if read and not wrote:
         raise DatabaseUnavailable(f"{file} was not restored, and the database is as it was: {said}")
     if not read:
@@ -303,7 +303,7 @@ def _pour(
     )
     with suppress(BrokenPipeError), reader, writer:
         assert reader.stdout and writer.stdin, "both are pipes"
-        writer.stdin.write(_opening(target).encode())
+        writer.stdin.write(_opening_script(target).encode())
         _copy(reader.stdout, writer.stdin, target)
         # COMMIT is sent only if the backup was read to its end; otherwise psql exits and everything is undone.
         if reader.wait() == 0:
@@ -320,8 +320,10 @@ def _copy(source: IO[bytes], sink: IO[bytes], target: _Target) -> None:
     shutil.copyfileobj(source, sink, 1024 * 1024)
 
 
-def _opening(target: _Target) -> str:
-    drops = [f"DROP {kind} IF EXISTS {name} CASCADE;" for kind in ("VIEW", "TABLE", "FUNCTION") for name in _made(kind)]
+def _opening_script(target: _Target) -> str:
+    drops = [
+        f"DROP {kind} IF EXISTS {name} CASCADE;" for kind in ("VIEW", "TABLE", "FUNCTION") for name in _names_made(kind)
+    ]
     lock = f"SELECT pg_advisory_xact_lock({migrate.LOCK});"
     before = (
         [STATEMENTS["asked_for_keys"].format(condition=target.asks_for_keys), *drops]
@@ -331,11 +333,11 @@ def _opening(target: _Target) -> str:
     return "\n".join(["BEGIN;", lock, *before, STATEMENTS["prepare"], ""])
 
 
-def _made(kind: str) -> tuple[str, ...]:
+def _names_made(kind: str) -> tuple[str, ...]:
     return (*migrate.names_of(kind), *([MIGRATIONS] if kind == "TABLE" else []))
 
 
-def _closing(contents: _Contents, replaced: list[epochs.Epoch]) -> str:
+def _closing_script(contents: _Contents, replaced: list[epochs.Epoch]) -> str:
     newest = max(migration.version for migration in migrate.migrations())
     begun = epochs.after_restore(replaced) if epochs.TABLE in contents.tables else ""
     require = access.REQUIRE if access.TABLE in contents.tables else access.REQUIRE_LATER

@@ -119,7 +119,7 @@ class Cluster:
             raise self._failure("does not stop", 0)
 
     def _make_data(self) -> bool:
-        """Make the data folder if it is missing; return whether it was."""
+        """Makes the data folder if it is missing; returns whether it was."""
         data = self._folder.data
         missing = not data.exists() or not any(data.iterdir())
         if missing:
@@ -228,7 +228,7 @@ class Cluster:
 
 
 def answers(folder: Path, port: int) -> bool:
-    """Whether a server accepts connections there; one that is starting up, recovering or stopping does not."""
+    """Returns whether a server accepts connections there; one that is starting up, recovering or stopping does not."""
     try:
         with socket.socket(socket.AF_UNIX) as client:
             client.settimeout(5)

@@ -62,7 +62,7 @@ class Reals(bytes):
 
     @classmethod
     def of(cls, numbers: Sequence[float]) -> Reals:
-        """Encode numbers: a header (one dimension, no nulls, type, length, first index 1), then each with its size."""
+        """Encodes numbers: a header (one dimension, no nulls, type, length, first index 1), then each with its size."""
         packed, sized = struct.pack(f">{len(numbers)}f", *numbers), bytearray(b"\0\0\0\4\0\0\0\0" * len(numbers))
         for place in range(4):
             sized[4 + place :: 8] = packed[place::4]
@@ -76,26 +76,26 @@ class RealsDumper(Dumper):
     oid = REALS
 
     def dump(self, obj: Reals) -> bytes:
-        """Return the bytes unchanged."""
+        """Returns the bytes unchanged."""
         return obj
 
 
 def _adapters() -> AdaptersMap:
-    """Return adapters that read UUIDs as text, as records have them, and write `Reals` in binary."""
+    """Returns adapters that read UUIDs as text, as records have them, and write `Reals` in binary."""
     adapters = AdaptersMap(psycopg.adapters)
     adapters.register_loader("uuid", TextLoader)
     adapters.register_dumper(Reals, RealsDumper)
     return adapters
 
 
-def _loaded(document: str | bytes) -> Any:
-    """Parse a JSON document, with a short cut for the empty one that most rows have."""
+def _load_json(document: str | bytes) -> Any:
+    """Parses a JSON document, with a short cut for the empty one that most rows have."""
     return {} if document == b"{}" else json.loads(document)
 
 
 @atexit.register
 def _silence_driver() -> None:
-    """Stop the driver from printing warnings about work that is cut off when the program exits."""
+    """Stops the driver from printing warnings about work that is cut off when the program exits."""
     logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 
@@ -106,7 +106,7 @@ class _Context:
     connection = None
 
 
-set_json_loads(_loaded, _Context())
+set_json_loads(_load_json, _Context())
 
 
 class Connection(psycopg.AsyncConnection[tuple[object, ...]]):
@@ -137,7 +137,7 @@ class Connection(psycopg.AsyncConnection[tuple[object, ...]]):
             self._hurried = True
 
     async def wait(self, gen: PQGen[R], *args: Any, **kwargs: Any) -> R:
-        """Wait for the server; the driver does all of its waiting here."""
+        """Waits for the server; the driver does all of its waiting here."""
         if self._process != os.getpid():
             raise DatabaseUnavailable(FORKED)
         watch = self._watched() if self._patience < math.inf else None
@@ -183,11 +183,11 @@ class Connection(psycopg.AsyncConnection[tuple[object, ...]]):
             await super().close()
 
     async def rows(self, query: str | bytes | Composed, values: Values = None) -> list[tuple[Any, ...]]:
-        """Run a query; return its rows."""
+        """Runs a query; returns its rows."""
         return await (await self.execute(query.encode() if isinstance(query, str) else query, values)).fetchall()
 
     async def value(self, query: str | bytes | Composed, values: Values = None) -> Any:
-        """Run a query; return the first value of its first row, or None."""
+        """Runs a query; returns the first value of its first row, or None."""
         found = await self.rows(query, values)
         return found[0][0] if found else None
 
@@ -205,7 +205,7 @@ class Connection(psycopg.AsyncConnection[tuple[object, ...]]):
         self._give_up()
 
     def _give_up(self) -> None:
-        """End the socket under the driver: it stops waiting at once, without asking a silent server to cancel."""
+        """Ends the socket under the driver: it stops waiting at once, without asking a silent server to cancel."""
         self._gave_up = True
         with suppress(OSError), socket.socket(fileno=os.dup(self.fileno())) as line:
             line.shutdown(socket.SHUT_RDWR)
@@ -236,7 +236,7 @@ def _end(gen: PQGen[R]) -> None:
 
 
 async def _welcomes(address: str) -> bool:
-    """Whether a server accepts connections; one that is full, or refuses this one, is alive too."""
+    """Returns whether a server accepts connections; one that is full, or refuses this one, is alive too."""
     try:
         async with await psycopg.AsyncConnection.connect(address, connect_timeout=CONNECT_SECONDS):
             return True
@@ -264,7 +264,7 @@ class ConnectionPool:
         or another host in the address may take over. `revive` restarts it. With `direct`, no pooler is in between, and
         statements may be prepared.
         """
-        self.conninfo = _checked(conninfo)
+        self.conninfo = _check_url(conninfo)
         self.patience = patience
         self.wants_primary = conninfo_to_dict(conninfo).get("target_session_attrs") in ("read-write", "primary")
         """Whether the address asks for the server that accepts writes."""
@@ -287,7 +287,7 @@ class ConnectionPool:
         self._met = False
 
     def alike(self, conninfo: str) -> ConnectionPool:
-        """Return a pool of the same kind, to another server."""
+        """Returns a pool of the same kind, to another server."""
         return ConnectionPool(
             conninfo,
             size=self._size,
@@ -302,7 +302,7 @@ class ConnectionPool:
         return Lent(self, use)
 
     async def take(self, use: int = 0) -> Connection:
-        """Return a working connection, which must be given back; one that had the same use, if there is one."""
+        """Returns a working connection, which must be given back; one that had the same use, if there is one."""
         self.place.check()
         await self._take_turn()
         self._lent += 1
@@ -330,22 +330,22 @@ class ConnectionPool:
             self._free.release()
 
     def drain(self) -> None:
-        """Close all idle connections, since their server is gone."""
+        """Closes all idle connections, since their server is gone."""
         idle, self._idle = self._idle, []
         for connection in idle:
             connection.pgconn.finish()
 
     async def close(self) -> None:
-        """Close all connections: idle ones now, others when they are given back."""
+        """Closes all connections: idle ones now, others when they are given back."""
         self._closed = True
         idle, self._idle = self._idle, []
         for connection in idle:
             await connection.close()
 
     async def connect(self) -> Connection:
-        """Open a connection in autocommit mode, which the caller must close."""
+        """Opens a connection in autocommit mode, which the caller must close."""
         connection = await Connection.connect(
-            make_conninfo(self.conninfo, **_missing(self.conninfo, KEEPALIVES)),
+            make_conninfo(self.conninfo, **_missing_parameters(self.conninfo, KEEPALIVES)),
             autocommit=True,
             prepare_threshold=self._prepares,
             context=_Context(),
@@ -369,7 +369,7 @@ class ConnectionPool:
                 )
 
     async def _freed(self, seconds: float) -> bool:
-        """Wait for a connection to be given back; return whether one was."""
+        """Waits for a connection to be given back; returns whether one was."""
         try:
             async with asyncio.timeout(seconds):
                 return await self._free.acquire()
@@ -389,7 +389,7 @@ class ConnectionPool:
         return None
 
     def _fitting(self, use: int) -> int | None:
-        """Return where the last idle connection of the same use stands; of another, the oldest, if no more may open."""
+        """Returns where the last idle connection of the same use is; of another, the oldest, if no more may open."""
         for index in reversed(range(len(self._idle))):
             if self._idle[index].used_for == use:
                 return index
@@ -432,17 +432,17 @@ class Lent:
         self._use = use
 
     async def __aenter__(self) -> Connection:
-        """Take a connection."""
+        """Takes a connection."""
         self._connection = await self._pool.take(self._use)
         return self._connection
 
     async def __aexit__(self, *_: object) -> None:
-        """Give it back."""
+        """Gives it back."""
         await self._pool.give_back(self._connection)
 
 
 def as_url(conninfo: str) -> str:
-    """Return the address as a URL that libpq, psycopg and SQLAlchemy read, even if the host is a socket folder."""
+    """Returns the address as a URL that libpq, psycopg and SQLAlchemy read, even if the host is a socket folder."""
     if conninfo.startswith(("postgresql://", "postgres://")):
         return conninfo
     parts = {key: str(value) for key, value in conninfo_to_dict(conninfo).items()}
@@ -451,7 +451,7 @@ def as_url(conninfo: str) -> str:
     return f"postgresql://{login}/{name}?{urlencode(parts, quote_via=quote, safe='/')}".removesuffix("?")
 
 
-def _checked(conninfo: str) -> str:
+def _check_url(conninfo: str) -> str:
     try:
         if conninfo_to_dict(conninfo):
             return conninfo
@@ -460,8 +460,8 @@ def _checked(conninfo: str) -> str:
     raise Invalid("the database URL must look like postgresql://user:password@host:5432/name, or like host=… dbname=…")
 
 
-def _missing(conninfo: str, wanted: Mapping[str, str]) -> dict[str, str]:
-    """Return those of the wanted parameters that the address does not set."""
+def _missing_parameters(conninfo: str, wanted: Mapping[str, str]) -> dict[str, str]:
+    """Returns those of the wanted parameters that the address does not set."""
     said = conninfo_to_dict(conninfo)
     return {name: value for name, value in wanted.items() if name not in said}
 

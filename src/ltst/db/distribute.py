@@ -63,13 +63,13 @@ class Distribution:
 
 
 async def look(database: Database, shards: int = SHARDS) -> Distribution:
-    """Return what `distribute` would do, and change nothing; Conflict where it cannot be done."""
+    """Returns what `distribute` would do, and change nothing; Conflict where it cannot be done."""
     async with database.owner() as connection:
         return await _plan(connection, shards)
 
 
 async def distribute(database: Database, shards: int = SHARDS) -> Distribution:
-    """Distribute what is not yet distributed, and make all places; return what was done. It can be repeated.
+    """Distributes what is not yet distributed, and makes all places; returns what was done. It can be repeated.
 
     The tables are locked meanwhile, and are changed all or none.
     """
@@ -85,7 +85,7 @@ async def distribute(database: Database, shards: int = SHARDS) -> Distribution:
 
 
 async def bring_up_to_date(database: Database) -> list[str]:
-    """Apply the migrations that a database lacks, and tell their names; of a distributed one on all nodes.
+    """Applies the migrations that a database lacks, and returns their names; of a distributed one on all nodes.
 
     Nobody can use its places meanwhile, since views stand in the way of changes of the tables.
     """
@@ -105,7 +105,7 @@ async def bring_up_to_date(database: Database) -> list[str]:
 
 
 async def make_places(database: Database) -> None:
-    """Make the schema of every place, on the node that holds it."""
+    """Makes the schema of every place, on the node that holds it."""
     async with database.owner() as connection:
         found = await places.known(connection)
     for place in found:
@@ -114,7 +114,7 @@ async def make_places(database: Database) -> None:
 
 
 async def drop_places(database: Database) -> None:
-    """Remove the schemas of all places, which stand in the way of a change of the tables; their rows stay."""
+    """Removes the schemas of all places, which stand in the way of a change of the tables; their rows stay."""
     async with database.owner() as connection:
         found = await places.known(connection)
     for place in found:
@@ -125,7 +125,7 @@ async def drop_places(database: Database) -> None:
 
 
 async def make_place(connection: Connection, shard: int, *, anew: bool = False) -> None:
-    """Make the schema of a place, on a connection to its node that is in a transaction; anew, if it is there."""
+    """Makes the schema of a place, on a connection to its node that is in a transaction; anew, if it is there."""
     if not await connection.value("SELECT ltst_make_place(%s, %s)", (shard, anew)):
         return
     for name, part in blueprint().views.items():
@@ -140,7 +140,7 @@ async def make_place(connection: Connection, shard: int, *, anew: bool = False) 
 
 
 async def _shard(connection: Connection) -> str:
-    """Return the name of the shard of messages in the place that was made last."""
+    """Returns the name of the shard of messages in the place that was made last."""
     return str(await connection.value("SELECT ltst_shard_of('conversation_messages')"))
 
 
@@ -218,7 +218,7 @@ async def _run(connection: Connection, written: Sequence[str]) -> None:
 
 
 async def _distribute(connection: Connection, name: str, everywhere: bool) -> None:
-    """Distribute one table with its rows, and count them before and afterwards."""
+    """Distributes one table with its rows, and counts them before and afterwards."""
     table = sql.Identifier(name)
     # Policies that bind the owner, too, would hide the rows from whoever moves them.
     await connection.execute(sql.SQL("ALTER TABLE {} NO FORCE ROW LEVEL SECURITY").format(table))

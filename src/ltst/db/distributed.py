@@ -52,31 +52,31 @@ class PlaceDatabase(Database):
     """The part of a distributed database that lies in one place; it is entered at the beginning of each transaction."""
 
     def __init__(self, whole: Distributed, place: Place) -> None:
-        """Begin where the place is now."""
+        """Begins where the place is now."""
         super().__init__(whole.pool_of(place))
         self._whole = whole
         self.spot = place
         self.use = place.shard
 
     def move(self, place: Place) -> None:
-        """Go on at another node."""
+        """Goes on at another node."""
         self.spot = place
         self.pool = self._whole.pool_of(place)
 
     def entry(self, scope: Scope, *, hurry: bool = True) -> tuple[bytes, tuple[Any, ...]]:
-        """Return what enters the place first."""
+        """Returns what enters the place first."""
         entry, values = super().entry(scope, hurry=hurry)
         return ENTER_PLACE + entry.removeprefix(b"SELECT "), (self.spot.shard, *values)
 
     async def _execute(self, cursor: psycopg.AsyncCursor[Any], name: str, given: Parameters, **how: Any) -> None:
-        """Call a function that sets its own user, after entering the place in the same round trip."""
+        """Calls a function that sets its own user, after entering the place in the same round trip."""
         connection = cursor.connection
         async with connection.pipeline():
             await connection.execute(ENTER_ONLY, (self.spot.shard,), prepare=True)
             await super()._execute(cursor, name, given, **how)
 
     async def attempt(self, work: Work[R], *, repeatable: bool, writes: bool = False) -> R:
-        """Do the work where the place is; it is looked for again if it has moved, before anything was done."""
+        """Does the work where the place is; it is looked for again if it has moved, before anything was done."""
         deadline = time.monotonic() + self.pool.patience
         while True:
             try:
@@ -93,7 +93,7 @@ class PlaceDatabase(Database):
                 await self._found_again(problem, problem, deadline)
 
     async def _found_again(self, raised: Exception, cause: BaseException | None, deadline: float) -> None:
-        """Look where the place is now, or make its schema there; raise again what is about something else."""
+        """Looks where the place is now, or makes its schema there; raises again what is about something else."""
         state = cause.sqlstate if isinstance(cause, psycopg.Error) else None
         if state not in (MOVED, UNMADE) or time.monotonic() > deadline:
             raise raised
@@ -110,7 +110,7 @@ class Distributed(Database):
     distributed = True
 
     def __init__(self, coordinator: Database, found: Sequence[Place]) -> None:
-        """Use the coordinator's connections, and others to each node on demand."""
+        """Uses the coordinator's connections, and others to each node on demand."""
         super().__init__(coordinator.pool)
         self._pools: dict[int, ConnectionPool] = {}
         self._asked_at = 0.0
@@ -119,12 +119,12 @@ class Distributed(Database):
         self.places = self._parts
 
     async def close(self) -> None:
-        """Close the connections to the nodes; those to the coordinator are closed by whoever opened them."""
+        """Closes the connections to the nodes; those to the coordinator are closed by whoever opened them."""
         for pool in self._pools.values():
             await pool.close()
 
     def pool_of(self, place: Place) -> ConnectionPool:
-        """Return the connections to the node of a place, which go to its address as it is now."""
+        """Returns the connections to the node of a place, which go to its address as it is now."""
         address = make_conninfo(self.conninfo, host=place.host, port=place.port)
         if place.node not in self._pools:
             self._pools[place.node] = self.pool.alike(address)
@@ -133,16 +133,16 @@ class Distributed(Database):
         return self._pools[place.node]
 
     def at(self, user_id: str) -> Database:
-        """Return the place of a user."""
+        """Returns the place of a user."""
         return self._parts[max(0, bisect_right(self._lows, places.hashed(user_id)) - 1)]
 
     async def look_again(self) -> None:
-        """Ask the coordinator where the places are."""
+        """Asks the coordinator where the places are."""
         async with self.owner() as connection:
             self._move(await places.known(connection))
 
     async def _look_for_lost(self) -> None:
-        """Ask where the nodes are: another server may have taken the place of one that cannot be reached."""
+        """Asks where the nodes are: another server may have taken the place of one that cannot be reached."""
         if time.monotonic() < self._asked_at + PAUSE_OF_LOST:
             return
         self._asked_at = time.monotonic()
@@ -160,41 +160,41 @@ class Distributed(Database):
                 each.move(found[each.spot.shard])
 
     async def make(self, place: Place) -> None:
-        """Make the schema of a place that has come to a node."""
+        """Makes the schema of a place that has come to a node."""
         async with Database(self.pool_of(place)).owner() as connection:
             await make_place(connection, place.shard)
 
     def user(self, user_id: str) -> SingleCall:
-        """Return single calls for one user."""
+        """Returns single calls for one user."""
         return self.at(user_id).user(user_id)
 
     def keeper(self) -> Executor:
-        """Return single calls that are made in every place, or on the coordinator for what lies there."""
+        """Returns single calls that are made in every place, or on the coordinator for what lies there."""
         nodes = {part.pool: part.following() for part in self._parts}
         others = [calls for pool, calls in nodes.items() if pool is not self.pool]
         return Everywhere(self.following(), SingleCall(self, OWNER), others, [part.following() for part in self._parts])
 
     @asynccontextmanager
     async def transaction(self, scope: Scope, *, hurry: bool = True) -> AsyncIterator[Transaction]:
-        """Open a transaction where the user is; the keeper's is one of the coordinator."""
+        """Opens a transaction where the user is; the keeper's is one of the coordinator."""
         opened = self.at(scope.user_id).transaction(scope, hurry=hurry) if scope.user_id else None
         async with opened or super().transaction(scope, hurry=hurry) as tx:
             yield tx
 
     @asynccontextmanager
     async def snapshot(self, scope: Scope) -> AsyncIterator[Transaction]:
-        """Open a transaction whose reads all see the same moment."""
+        """Opens a transaction whose reads all see the same moment."""
         async with self.at(scope.user_id).snapshot(scope) if scope.user_id else super().snapshot(scope) as tx:
             yield tx
 
     @asynccontextmanager
     async def beside(self, tx: Transaction, user_id: str) -> AsyncIterator[Transaction]:
-        """Open a transaction of the keeper in the place of a user; it ends before the one that it stands beside."""
+        """Opens a transaction of the keeper in the place of a user; it ends before the one that it stands beside."""
         async with self.at(user_id).transaction(tx.scope) as other:
             yield other
 
     async def call(self, name: str, parameters: Parameters) -> tuple[Any, ...]:
-        """Call a function that sets its own user, where that is."""
+        """Calls a function that sets its own user, where that is."""
         return await self.at(str(parameters["user_id"])).call(name, parameters)
 
     async def _called(self, name: str, factory: BaseRowFactory[R], binary: bool, parameters: Parameters) -> list[R]:

@@ -55,7 +55,7 @@ class EmbeddedServer:
         if port is not None and not 1 <= port <= 65535:
             raise Invalid(f"port {port} is not a TCP port: a number from 1 to 65535 is accepted")
         server = cls(home.expanduser().resolve(), port)
-        with _explained(server._folder):
+        with _explain_errors(server._folder):
             _make_folders(server._home, server._folder)
             server._join()
         return server
@@ -79,16 +79,16 @@ class EmbeddedServer:
         return self._folder.data
 
     def ensure_running(self) -> None:
-        """Start the server again if it died; call it when a connection failed."""
+        """Starts the server again if it died; call it when a connection failed."""
         if answers(*self._address):
             return
-        with self._guard, _explained(self._folder), _exclusive(self._folder.main):
+        with self._guard, _explain_errors(self._folder), _exclusive(self._folder.main):
             if self._share is None:
                 raise DatabaseUnavailable(f"the server of {self._home} was released here: acquire it again")
             self._serve(self._share)
 
     def release(self) -> None:
-        """Give up this share; the last one stops the server. In a forked child this does nothing."""
+        """Gives up this share; the last one stops the server. In a forked child this does nothing."""
         if os.getpid() != self._owner:
             return
         with self._guard:
@@ -99,7 +99,7 @@ class EmbeddedServer:
                 watcher.drop(self._share)
                 self._share = None
                 return
-            with _explained(self._folder), _exclusive(self._folder.main):
+            with _explain_errors(self._folder), _exclusive(self._folder.main):
                 self._leave()
 
     def _join(self) -> None:
@@ -133,7 +133,7 @@ class EmbeddedServer:
 
 
 @contextmanager
-def _explained(folder: Folder) -> Iterator[None]:
+def _explain_errors(folder: Folder) -> Iterator[None]:
     try:
         yield
     except (OSError, subprocess.SubprocessError) as error:
@@ -173,7 +173,7 @@ def _make_folders(home: Path, folder: Folder) -> None:
 
 
 def _hand_over(path: Path, owner: os.stat_result) -> None:
-    """Give what root made in a user's folder to that user, who could not use it otherwise."""
+    """Gives what root made in a user's folder to that user, who could not use it otherwise."""
     if os.geteuid() == 0 and owner.st_uid != 0:
         os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
 
@@ -205,10 +205,10 @@ def _type_into_psql(dsn: str, typed: str) -> None:
 
 
 def _conninfo(**parts: str) -> str:
-    return " ".join(f"{key}={_quoted(value)}" for key, value in parts.items())
+    return " ".join(f"{key}={_quote(value)}" for key, value in parts.items())
 
 
-def _quoted(value: str) -> str:
+def _quote(value: str) -> str:
     if re.fullmatch(r"[\w./:@-]+", value):
         return value
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"

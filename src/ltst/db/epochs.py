@@ -34,23 +34,23 @@ class Epoch:
 
 
 async def known(connection: Connection) -> list[Epoch]:
-    """Return the epochs of the ledger; none where there is no ledger, or one that is older than epochs."""
+    """Returns the epochs of the ledger; none where there is no ledger, or one that is older than epochs."""
     if not await connection.value(PRESENT):
         return []
     return [Epoch(*map(int, row[:5])) for row in await connection.rows(EPOCHS)]
 
 
 async def begin(connection: Connection) -> None:
-    """Begin an epoch, where other tools brought the ledger from another server."""
+    """Begins an epoch, where other tools brought the ledger from another server."""
     await connection.execute(BEGIN.encode())
 
 
 async def at_home(connection: Connection) -> bool:
-    """Whether the newest epoch began on this server."""
+    """Returns whether the newest epoch began on this server."""
     return bool(await connection.value(AT_HOME))
 
 
 def after_restore(replaced: list[Epoch]) -> str:
-    """Return the SQL that ends a restore: it keeps the epochs of the replaced ledger and begins a new one."""
+    """Returns the SQL that ends a restore: it keeps the epochs of the replaced ledger and begins a new one."""
     kept = [KEEP.format(values=", ".join(f"'{value}'" for value in astuple(each))) for each in replaced]
     return "\n".join([*kept, BEGIN])

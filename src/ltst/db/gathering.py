@@ -54,7 +54,7 @@ class Everywhere(Executor):
             return await calls._ask(name, factory, parameters)
 
         answers = await self._from_all(name, ask)
-        return answers[0] if len(answers) == 1 else _joined(name, answers, parameters.get("limit"))
+        return answers[0] if len(answers) == 1 else _join(name, answers, parameters.get("limit"))
 
     async def _change(self, name: str, parameters: Parameters) -> int:
         async def change(calls: SingleCall) -> int:
@@ -63,9 +63,9 @@ class Everywhere(Executor):
         return sum(await self._from_all(name, change))
 
     async def _from_all(self, name: str, ask: Callable[[SingleCall], Awaitable[R]]) -> list[R]:
-        return [*await asyncio.gather(*map(ask, self._asked(name)))]
+        return [*await asyncio.gather(*map(ask, self._calls_for(name)))]
 
-    def _asked(self, name: str) -> Sequence[SingleCall]:
+    def _calls_for(self, name: str) -> Sequence[SingleCall]:
         if name in OF_THE_OWNER:
             return [self._owner]
         if name in OF_EVERY_NODE:
@@ -80,8 +80,8 @@ def _lies_on_coordinator(name: str) -> bool:
     return name in OF_THE_COORDINATOR or (noun in NOUNS_OF_THE_COORDINATOR and name not in OF_EVERY_PLACE)
 
 
-def _joined(name: str, answers: Sequence[list[Any]], limit: int | None) -> list[Any]:
-    """Put the answers of all places together."""
+def _join(name: str, answers: Sequence[list[Any]], limit: int | None) -> list[Any]:
+    """Puts the answers of all places together."""
     found = [row for rows in answers for row in rows]
     if name in SUMS:
         return [sum(found)]

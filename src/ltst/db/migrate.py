@@ -98,7 +98,7 @@ async def status(database: Database) -> list[MigrationStatus]:
 
 
 async def migrate(database: Database, *, split: Split | None = None) -> list[str]:
-    """Apply what is pending and tell the names; safe to run twice and from many processes at once.
+    """Applies what is pending and returns the names; safe to run twice and from many processes at once.
 
     A distributed database is migrated by whoever has made way for it, and tells how to `split` a script: Citus takes
     one statement at a time.
@@ -112,22 +112,22 @@ async def migrate(database: Database, *, split: Split | None = None) -> list[str
         if split is not None:
             await connection.execute(b"SET LOCAL citus.enable_unsafe_triggers = on")
         await connection.execute(b"SELECT pg_advisory_xact_lock(%s)", (LOCK,))
-        return await _apply_all(connection, split or _whole)
+        return await _apply_all(connection, split or _as_one)
 
 
 async def _at_home(connection: Connection) -> bool:
-    """Return whether the ledger was not moved; one that is distributed lies elsewhere, and its numbers with it."""
+    """Returns whether the ledger was not moved; one that is distributed lies elsewhere, and its numbers with it."""
     return await epochs.at_home(connection) or await places.is_distributed(connection)
 
 
 async def lacks(connection: Connection) -> bool:
-    """Return whether migrations are pending."""
-    return bool(_pending(await _status(connection)))
+    """Returns whether migrations are pending."""
+    return bool(_find_pending(await _status(connection)))
 
 
 async def refuse_pending(connection: Connection) -> None:
     """Raises DatabaseUnavailable if the schema is not up to date."""
-    if pending := _pending(await _status(connection)):
+    if pending := _find_pending(await _status(connection)):
         names = ", ".join(each.name for each in pending)
         raise DatabaseUnavailable(f"the database lacks the migrations {names}: run `ltst db migrate` first")
 
@@ -141,7 +141,7 @@ async def reset(database: Database, *, first: Callable[[Connection], Awaitable[N
         await connection.execute(b"SELECT pg_advisory_xact_lock(%s)", (LOCK,))
         await places.refuse_distributed(connection, "drop it on every node, and make it anew")
         asks_for_keys = False
-        if await _applied(connection):  # otherwise nothing here belongs to ltst, whatever its name
+        if await _read_applied(connection):  # otherwise nothing here belongs to ltst, whatever its name
             asks_for_keys = await access.required(connection)
             await first(connection)
             await _drop(connection)
@@ -150,15 +150,15 @@ async def reset(database: Database, *, first: Callable[[Connection], Awaitable[N
             await access.require(connection)
 
 
-def _whole(script: str) -> Iterable[str]:
+def _as_one(script: str) -> Iterable[str]:
     return (script,)
 
 
-async def _apply_all(connection: Connection, split: Split = _whole) -> list[str]:
+async def _apply_all(connection: Connection, split: Split = _as_one) -> list[str]:
     """Applies pending migrations and returns their names; the caller holds the lock."""
     await require(connection)
     await connection.execute(CREATE_MIGRATIONS)
-    pending = _pending(await _status(connection))
+    pending = _find_pending(await _status(connection))
     await _refuse_clashes(connection, pending)
     applied = [await _apply(connection, migration, split) for migration in pending]
     if not await _at_home(connection):
@@ -176,16 +176,18 @@ async def _drop(connection: Connection) -> None:
 @cache
 def names_of(kind: str) -> tuple[str, ...]:
     """Returns the tables, indexes, views or functions that the migrations create, read from their text."""
-    return tuple(name for migration in migrations() for name in _created(kind, migration))
+    return tuple(name for migration in migrations() for name in _names_created(kind, migration))
 
 
-def _created(kind: str, migration: Migration) -> list[str]:
+def _names_created(kind: str, migration: Migration) -> list[str]:
     return re.findall(rf"^CREATE (?:UNIQUE )?{kind} (\w+)", migration.text, re.MULTILINE)
 
 
 async def _status(connection: Connection) -> list[MigrationStatus]:
-    applied = await _applied(connection)
-    known = [MigrationStatus(each.version, each.name, _state(each, applied.get(each.version))) for each in migrations()]
+    applied = await _read_applied(connection)
+    known = [
+        MigrationStatus(each.version, each.name, _state_of(each, applied.get(each.version))) for each in migrations()
+    ]
     versions = {each.version for each in migrations()}
     strange = [
         MigrationStatus(version, name, "unknown") for version, (name, _) in applied.items() if version not in versions
@@ -193,19 +195,19 @@ async def _status(connection: Connection) -> list[MigrationStatus]:
     return known + strange
 
 
-async def _applied(connection: Connection) -> dict[int, tuple[str, str]]:
+async def _read_applied(connection: Connection) -> dict[int, tuple[str, str]]:
     if not await connection.value(HAS_MIGRATIONS):
         return {}
     return {version: (name, sha256) for version, name, sha256 in await connection.rows(APPLIED)}
 
 
-def _state(migration: Migration, applied: tuple[str, str] | None) -> str:
+def _state_of(migration: Migration, applied: tuple[str, str] | None) -> str:
     if applied is None:
         return "pending"
     return "applied" if applied[1] == migration.sha256 else "changed"
 
 
-def _pending(found: list[MigrationStatus]) -> list[Migration]:
+def _find_pending(found: list[MigrationStatus]) -> list[Migration]:
     for each in found:
         if each.state == "changed":
             raise DatabaseUnavailable(
@@ -222,7 +224,7 @@ def _pending(found: list[MigrationStatus]) -> list[Migration]:
 
 async def _refuse_clashes(connection: Connection, pending: Sequence[Migration]) -> None:
     """Raises if other programs have tables with names that ltst needs, and says how both can coexist."""
-    named = [name for kind in ("TABLE", "VIEW") for migration in pending for name in _created(kind, migration)]
+    named = [name for kind in ("TABLE", "VIEW") for migration in pending for name in _names_created(kind, migration)]
     found = await connection.rows(STATEMENTS["clashes"], (named,))
     if found:
         names = ", ".join(name for (name,) in found)

@@ -17,7 +17,7 @@ class Connected:
     """
 
     def __init__(self, settings: Settings) -> None:
-        """Use the database of the settings, else the embedded one."""
+        """Uses the database of the settings, else the embedded one."""
         self._settings = settings
         self._server: EmbeddedServer | None = None
         self.standby: Standby | None = None
@@ -33,7 +33,7 @@ class Connected:
         return self._database
 
     async def __aexit__(self, *_: object) -> None:
-        """Close the connections and leave the server."""
+        """Closes the connections and leaves the server."""
         try:
             if self.standby is not None:
                 await self.standby.close()

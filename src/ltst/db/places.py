@@ -34,42 +34,42 @@ class Place(NamedTuple):
 
 
 async def is_distributed(connection: Connection) -> bool:
-    """Return whether Citus has distributed the tables of this database."""
+    """Returns whether Citus has distributed the tables of this database."""
     return bool(await connection.value(HAS_CITUS)) and bool(await connection.value(STATEMENTS["distributed"]))
 
 
 async def known(connection: Connection) -> list[Place]:
-    """Return all places, by the hashes of their users."""
+    """Returns all places, by the hashes of their users."""
     return [Place(*row) for row in await connection.rows(STATEMENTS["places"])]
 
 
 async def refuse_distributed(connection: Connection, what: str) -> None:
-    """Say so if a database is distributed, where something works on a single server alone."""
+    """Says so if a database is distributed, where something works on a single server alone."""
     if await is_distributed(connection):
         raise Conflict(f"this database is distributed over several nodes: {what}")
 
 
 @lru_cache(maxsize=65_536)
 def hashed(text: str) -> int:
-    """Return the hash by which Postgres distributes texts: Bob Jenkins' lookup3 over their bytes, with its sign."""
+    """Returns the hash by which Postgres distributes texts: Bob Jenkins' lookup3 over their bytes, with its sign."""
     data = text.encode()
     a = b = c = (SEED + len(data)) & WORD
     whole = len(data) - len(data) % BLOCK
     for start in range(0, whole, BLOCK):
-        a, b, c = _mixed(*_added(a, b, c, data[start : start + BLOCK], 0))
-    c = _last(*_added(a, b, c, data[whole:], 8))
+        a, b, c = _mix(*_add_block(a, b, c, data[start : start + BLOCK], 0))
+    c = _last(*_add_block(a, b, c, data[whole:], 8))
     return c - (1 << 32) if c >> 31 else c
 
 
-def _added(a: int, b: int, c: int, block: bytes, shift: int) -> tuple[int, int, int]:
-    """Add the bytes of a block; the lowest byte of the last word of the last block is left out."""
+def _add_block(a: int, b: int, c: int, block: bytes, shift: int) -> tuple[int, int, int]:
+    """Adds the bytes of a block; the lowest byte of the last word of the last block is left out."""
     words = [int.from_bytes(block[at : at + 4], "little") for at in (0, 4, 8)]
     return (a + words[0]) & WORD, (b + words[1]) & WORD, (c + (words[2] << shift)) & WORD
 
 
-def _mixed(a: int, b: int, c: int) -> tuple[int, int, int]:
+def _mix(a: int, b: int, c: int) -> tuple[int, int, int]:
     for steps in (4, 6, 8, 16, 19, 4):
-        a = ((a - c) & WORD) ^ _turned(c, steps)
+        a = ((a - c) & WORD) ^ _rotate(c, steps)
         c = (c + b) & WORD
         a, b, c = b, c, a
     return a, b, c
@@ -77,10 +77,10 @@ def _mixed(a: int, b: int, c: int) -> tuple[int, int, int]:
 
 def _last(a: int, b: int, c: int) -> int:
     for steps in (14, 11, 25, 16, 4, 14, 24):
-        c = ((c ^ b) - _turned(b, steps)) & WORD
+        c = ((c ^ b) - _rotate(b, steps)) & WORD
         a, b, c = b, c, a
     return b
 
 
-def _turned(word: int, steps: int) -> int:
+def _rotate(word: int, steps: int) -> int:
     return ((word << steps) | (word >> (32 - steps))) & WORD

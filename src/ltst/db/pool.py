@@ -64,7 +64,7 @@ OWNER = Scope("none", "")
 
 
 def user_scope(user_id: str) -> Scope:
-    """Return the scope of one user."""
+    """Returns the scope of one user."""
     return Scope("ltst_user", user_id)
 
 
@@ -82,34 +82,34 @@ class Executor(ABC):
     async def _change(self, name: str, parameters: Parameters) -> int: ...
 
     async def rows(self, name: str, record: type[R], /, **parameters: Any) -> list[R]:
-        """Run a query; return its rows as records."""
+        """Runs a query; returns its rows as records."""
         return await self._counted(name, class_row(record), parameters)
 
     async def row(self, name: str, record: type[R], /, **parameters: Any) -> R | None:
-        """Run a query; return its first row as a record, or None."""
+        """Runs a query; returns its first row as a record, or None."""
         found = await self._counted(name, class_row(record), parameters)
         return found[0] if found else None
 
     async def one(self, name: str, record: type[R], /, **parameters: Any) -> R:
-        """Run a query that always has a row, such as an upsert; return that row as a record."""
+        """Runs a query that always has a row, such as an upsert; returns that row as a record."""
         (found,) = await self._counted(name, class_row(record), parameters)
         return found
 
     async def dicts(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
-        """Run a query; return its rows as dictionaries."""
+        """Runs a query; returns its rows as dictionaries."""
         return await self._counted(name, dict_row, parameters)
 
     async def value(self, name: str, /, **parameters: Any) -> Any:
-        """Run a query; return the first value of its first row, or None."""
+        """Runs a query; returns the first value of its first row, or None."""
         found = await self._counted(name, scalar_row, parameters)
         return found[0] if found else None
 
     async def values(self, name: str, /, **parameters: Any) -> list[Any]:
-        """Run a query; return the first value of each row."""
+        """Runs a query; returns the first value of each row."""
         return await self._counted(name, scalar_row, parameters)
 
     async def run(self, name: str, /, **parameters: Any) -> int:
-        """Run a query; return how many rows it changed."""
+        """Runs a query; returns how many rows it changed."""
         started = time.perf_counter()
         changed = await self._change(name, self._bound(parameters))
         self.seen += changed
@@ -132,7 +132,7 @@ class Transaction(Executor):
     """Several queries that succeed or fail together."""
 
     def __init__(self, connection: Connection, scope: Scope) -> None:
-        """Run on a connection that has entered its scope."""
+        """Runs on a connection that has entered its scope."""
         self._connection = connection
         self.scope = scope
 
@@ -149,7 +149,7 @@ class SingleCall(Executor):
     """Runs each query as its own transaction in one round trip, and repeats it after a lost connection if safe."""
 
     def __init__(self, database: Database, scope: Scope) -> None:
-        """Run every query in this scope."""
+        """Runs every query in this scope."""
         self._database = database
         self.scope = scope
         self._entry: tuple[bytes, tuple[Any, ...]] = database.entry(scope)
@@ -209,7 +209,7 @@ class SingleCall(Executor):
         return await self._database.attempt(work, repeatable=True)
 
 
-def _unnoticed(user_id: str) -> None:
+def _ignore_write(user_id: str) -> None:
     """Ignores a write, because nobody listens for it."""
 
 
@@ -230,7 +230,7 @@ class Database:
         self.data_dir = data_dir
         self.conninfo = pool.conninfo
         """The connection string, for Postgres's own tools."""
-        self.wrote = _unnoticed
+        self.wrote = _ignore_write
         """Called with the user for whom something was or may have been written; with "" where that is everybody."""
         self.place = pool.place
         """The process and the event loop in which it may be used."""
@@ -243,33 +243,33 @@ class Database:
         return self.pool.read_only
 
     async def close(self) -> None:
-        """Close all connections."""
+        """Closes all connections."""
         await self.pool.close()
 
     def user(self, user_id: str) -> SingleCall:
-        """Return single calls for one user."""
+        """Returns single calls for one user."""
         return SingleCall(self, user_scope(user_id))
 
     def keeper(self) -> Executor:
-        """Return single calls that may see the rows of all users."""
+        """Returns single calls that may see the rows of all users."""
         return SingleCall(self, KEEPER)
 
     def following(self) -> SingleCall:
-        """Return single calls of the keeper that follow the ledger of this place."""
+        """Returns single calls of the keeper that follow the ledger of this place."""
         return SingleCall(self, KEEPER)
 
     def at(self, user_id: str) -> Database:
-        """Return where the rows of a user lie."""
+        """Returns where the rows of a user lie."""
         return self
 
     @asynccontextmanager
     async def beside(self, tx: Transaction, user_id: str) -> AsyncIterator[Transaction]:
-        """Use a transaction of the keeper for what lies with a user: the same one, as it lies here."""
+        """Uses a transaction of the keeper for what lies with a user: the same one, as it lies here."""
         yield tx
 
     @asynccontextmanager
     async def transaction(self, scope: Scope, *, hurry: bool = True) -> AsyncIterator[Transaction]:
-        """Open a transaction. Without `hurry` a query may take longer than statement_timeout."""
+        """Opens a transaction. Without `hurry` a query may take longer than statement_timeout."""
         try:
             async with self._begun(self.entry_to_write(scope, hurry=hurry), hurry=hurry) as connection:
                 yield Transaction(connection, scope)
@@ -278,7 +278,7 @@ class Database:
 
     @asynccontextmanager
     async def snapshot(self, scope: Scope) -> AsyncIterator[Transaction]:
-        """Open a transaction whose reads all see the same moment, with times in UTC."""
+        """Opens a transaction whose reads all see the same moment, with times in UTC."""
         one_moment = b"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
         first: list[Statement] = [(one_moment, ()), (b"SET LOCAL TIME ZONE 'UTC'", ()), self.entry(scope)]
         async with self._begun(*first, writes=False) as connection:
@@ -286,13 +286,13 @@ class Database:
 
     @asynccontextmanager
     async def owner(self, *, hurry: bool = True) -> AsyncIterator[Connection]:
-        """Open a transaction as the role that connected, for migrations (without `hurry`) and to inspect the server."""
+        """Opens a transaction as the role that connected, for migrations (without `hurry`) and looks at the server."""
         limit = f"SET LOCAL statement_timeout = {self._limit(hurry)}".encode()
         async with self._begun((limit, ()), hurry=hurry) as connection:
             yield connection
 
     async def connect(self) -> Connection:
-        """Open a connection that the caller must close."""
+        """Opens a connection that the caller must close."""
         return await self.pool.connect()
 
     def entry(self, scope: Scope, *, hurry: bool = True) -> tuple[bytes, tuple[Any, ...]]:
@@ -310,7 +310,7 @@ class Database:
         return entry + TO_COMPARE, values
 
     def _limit(self, hurry: bool) -> str:
-        """Return the time limit of a statement in milliseconds; 0 means none."""
+        """Returns the time limit of a statement in milliseconds; 0 means none."""
         return str(round(self.pool.statement_timeout * 1000)) if hurry else "0"
 
     @asynccontextmanager
@@ -353,14 +353,14 @@ class Database:
 
     @asynccontextmanager
     async def alone(self) -> AsyncIterator[Connection]:
-        """Open a connection as the role that connected, without a transaction, for statements that allow none."""
+        """Opens a connection as the role that connected, without a transaction, for statements that allow none."""
         with translated():
             async with self.pool.connection() as connection:
                 with connection.unhurried():
                     yield connection
 
     async def call(self, name: str, parameters: Parameters) -> tuple[Any, ...]:
-        """Call a function that sets its own user; `retried` tells it whether it may have run already."""
+        """Calls a function that sets its own user; `retried` tells it whether it may have run already."""
 
         async def work(connection: Connection, retried: bool) -> tuple[Any, ...]:
             cursor = connection.cursor()
@@ -399,7 +399,7 @@ class Database:
         return found
 
     async def _execute(self, cursor: psycopg.AsyncCursor[Any], name: str, given: Parameters, **how: Any) -> None:
-        """Call a function that sets its own user."""
+        """Calls a function that sets its own user."""
         await cursor.execute(queries()[name], given, prepare=True, **how)
 
     async def attempt(self, work: Work[R], *, repeatable: bool, writes: bool = False) -> R:
@@ -413,7 +413,7 @@ class Database:
             retried, deadline = False, time.monotonic() + pool.patience
             while True:
                 # An earlier attempt may have written, whatever goes wrong now.
-                with _told(unknown=retried and writes):
+                with _report_unknown(unknown=retried and writes):
                     connection = await pool.take(self.use)
                     try:
                         return await work(connection, retried)
@@ -425,7 +425,7 @@ class Database:
                     except (psycopg.OperationalError, DatabaseUnavailable) as problem:
                         lost = _connection_lost(problem)
                         if not (lost and repeatable) or time.monotonic() > deadline:
-                            with _told(unknown=writes and (lost or isinstance(problem, DatabaseUnavailable))):
+                            with _report_unknown(unknown=writes and (lost or isinstance(problem, DatabaseUnavailable))):
                                 raise
                         retried = True
                     finally:
@@ -434,7 +434,7 @@ class Database:
 
 
 @contextmanager
-def _told(*, unknown: bool) -> Iterator[None]:
+def _report_unknown(*, unknown: bool) -> Iterator[None]:
     """Raises OutcomeUnknown if a failure leaves open whether something was written."""
     try:
         yield
@@ -445,14 +445,14 @@ def _told(*, unknown: bool) -> Iterator[None]:
 
 
 def _log(query: str, started: float, rows: int) -> None:
-    """Log a query by its name, never with its values."""
+    """Logs a query by its name, never with its values."""
     if LOGGER.isEnabledFor(logging.DEBUG):
         milliseconds = round((time.perf_counter() - started) * 1000, 3)
         LOGGER.debug("query", extra={"query": query, "milliseconds": milliseconds, "rows": rows})
 
 
 def _only_reads(name: str) -> bool:
-    """Whether a query begins with SELECT; all of those may run twice."""
+    """Returns whether a query begins with SELECT; all of those may run twice."""
     return queries()[name].startswith(b"SELECT")
 
 
@@ -475,25 +475,25 @@ def _connection_lost(problem: BaseException) -> bool:
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Raise the driver's errors as errors of ltst."""
+    """Raises the driver's errors as errors of ltst."""
     try:
         yield
     except sql.ForeignKeyViolation as problem:
-        raise NotFound(f"what this refers to does not exist: {_said(problem)}") from problem
+        raise NotFound(f"what this refers to does not exist: {_message_of(problem)}") from problem
     except sql.UniqueViolation as problem:
-        raise Conflict(f"there is one already: {_said(problem)}") from problem
+        raise Conflict(f"there is one already: {_message_of(problem)}") from problem
     except (sql.CheckViolation, sql.NotNullViolation, sql.ProgramLimitExceeded, psycopg.DataError) as problem:
-        raise Invalid(f"the database refuses this value: {_said(problem)}") from problem
+        raise Invalid(f"the database refuses this value: {_message_of(problem)}") from problem
     except sql.InsufficientPrivilege as problem:
-        raise Denied(f"the database refuses this: {_said(problem)}") from problem
+        raise Denied(f"the database refuses this: {_message_of(problem)}") from problem
     except sql.QueryCanceled as problem:
-        raise DatabaseUnavailable(f"the database gave up: {_said(problem)} (LTST_STATEMENT_TIMEOUT)") from problem
+        raise DatabaseUnavailable(f"the database gave up: {_message_of(problem)} (LTST_STATEMENT_TIMEOUT)") from problem
     except (psycopg.OperationalError, psycopg.InterfaceError, sql.ReadOnlySqlTransaction) as problem:
-        raise DatabaseUnavailable(f"the database cannot be used: {_said(problem)}") from problem
+        raise DatabaseUnavailable(f"the database cannot be used: {_message_of(problem)}") from problem
     except psycopg.Error as problem:
-        raise LtstError(f"the database answers with an error: {_said(problem)}") from problem
+        raise LtstError(f"the database answers with an error: {_message_of(problem)}") from problem
 
 
-def _said(problem: psycopg.Error) -> str:
+def _message_of(problem: psycopg.Error) -> str:
     lines = str(problem).strip().splitlines() or [type(problem).__name__]
     return problem.diag.message_primary or lines[0]

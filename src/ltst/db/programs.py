@@ -35,7 +35,7 @@ def refuse_windows() -> None:
 
 
 def binaries() -> Path:
-    """Find the folder with postgres, psql, pg_dump and the other programs."""
+    """Finds the folder with postgres, psql, pg_dump and the other programs."""
     refuse_windows()
     spec = importlib.util.find_spec(PACKAGE)
     for place in (spec.submodule_search_locations or ()) if spec else ():
@@ -201,7 +201,7 @@ def check(done: subprocess.CompletedProcess[str]) -> None:
 
 
 def detach(command: Sequence[str], cwd: Path, log: Path, account: Account | None = None, *inherited: int) -> None:
-    """Start a process that is nobody's child: no terminal, no pipes, no open files, nothing to wait for."""
+    """Starts a process that is nobody's child: no terminal, no pipes, no open files, nothing to wait for."""
     output = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW)
     try:
         subprocess.run(  # noqa: S603 - our own programs

@@ -16,7 +16,7 @@ KINDS = ("name", "columns", "part")
 
 @cache
 def queries() -> Mapping[str, bytes]:
-    """Return every query of the sql folder by its name, `noun.verb`."""
+    """Returns every query of the sql folder by its name, `noun.verb`."""
     files = sorted(resources.files("ltst.db").joinpath("sql").iterdir(), key=lambda file: file.name)
     found = [(file.name, *part) for file in files for part in headed(file.read_text("utf-8"), *KINDS)]
     shared = {name: text for _, kind, name, text in found if kind != "name"}
@@ -36,7 +36,7 @@ def statements(module: str) -> Mapping[str, str]:
 
 
 def headed(text: str, *kinds: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the kind, the name and the text of each part of a file; comments above its heading are left out."""
+    """Yields the kind, the name and the text of each part of a file; comments above its heading are left out."""
     heading = re.compile(rf"^(?:--(?! (?:{'|'.join(kinds)}):).*\n)*-- ({'|'.join(kinds)}): (.+)$", re.MULTILINE)
     _, *parts = heading.split(text)
     for kind, name, part in zip(parts[::3], parts[1::3], parts[2::3], strict=True):

@@ -54,7 +54,7 @@ async def repair(database: Database) -> tuple[list[Difference], list[Difference]
 
 
 async def _compare(connection: Connection) -> list[Difference]:
-    wanted = await _wanted(connection)
+    wanted = await _expected_schema(connection)
     there = {name for (name,) in await connection.rows(STATEMENTS["columns"])}
     bodies = {*await connection.rows(STATEMENTS["functions"])}
     views = {name for (name,) in await connection.rows(STATEMENTS["views"])}
@@ -69,7 +69,7 @@ async def _compare(connection: Connection) -> list[Difference]:
     ]
 
 
-async def _wanted(connection: Connection) -> Blueprint:
+async def _expected_schema(connection: Connection) -> Blueprint:
     """The schema that should be there: a distributed one has nothing for adopted tables."""
     if not await places.is_distributed(connection):
         return blueprint()
@@ -109,14 +109,14 @@ def _steps(found: list[Difference]) -> Iterator[str]:
         if each.kind == "table":
             yield f"ALTER TABLE {each.name} ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY"
         elif each.kind == "view":
-            yield from _made(blueprint().views[each.name])
+            yield from _statements_for(blueprint().views[each.name])
         elif each.kind == "trigger":
             yield _trigger(each)
         elif each.kind == "index":
-            yield from _index(each)
+            yield from _index_statements(each)
 
 
-def _made(part: SchemaPart) -> Iterator[str]:
+def _statements_for(part: SchemaPart) -> Iterator[str]:
     yield part.statement
     yield from part.following
 
@@ -128,11 +128,11 @@ def _trigger(lacking: Difference) -> str:
     return f"ALTER TABLE {table} ENABLE TRIGGER {name}"
 
 
-def _index(lacking: Difference) -> Iterator[str]:
+def _index_statements(lacking: Difference) -> Iterator[str]:
     """Yields the statements for an index; settings made after its creation only take effect by rebuilding it."""
     part = blueprint().indexes[lacking.name]
     if lacking.problem == "invalid":
         yield f"DROP INDEX {lacking.name}"
-    yield from _made(part)
+    yield from _statements_for(part)
     if part.following:
         yield f"REINDEX INDEX {lacking.name}"

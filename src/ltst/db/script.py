@@ -11,10 +11,10 @@ STATEMENTS = statements(__name__)
 def script() -> str:
     """Returns SQL that creates the schema or brings it up to date."""
     beginning = STATEMENTS["beginning"].format(lock=LOCK, table=CREATE_MIGRATIONS.decode().strip()) + "\n"
-    return "\n".join([beginning, *map(_applied, migrations()), STATEMENTS["end"], ""])
+    return "\n".join([beginning, *map(_apply_call, migrations()), STATEMENTS["end"], ""])
 
 
-def _applied(migration: Migration) -> str:
+def _apply_call(migration: Migration) -> str:
     return (
         f"SELECT pg_temp.ltst_apply({migration.version}, '{migration.name}', '{migration.sha256}', "
         f"$ltst${migration.text}$ltst$);\n"

@@ -55,7 +55,7 @@ class Standby(Database):
         primary.wrote = self._wrote
 
     async def for_reading(self, user_id: str) -> Database:
-        """Return this database if it can be used and has what the user wrote through this process, else the primary."""
+        """Returns this database if it is usable and has what the user wrote through this process, else the primary."""
         for who in (user_id, EVERYBODY):
             if time.monotonic() < self._rests_until:
                 return self._primary
@@ -79,7 +79,7 @@ class Standby(Database):
             return await self._primary.attempt(work, repeatable=repeatable, writes=writes)
 
     async def _opened(self, first: Sequence[Statement], hurry: bool) -> tuple[AsyncExitStack, Connection]:
-        """Begin a transaction here, or on the primary where the standby is gone."""
+        """Begins a transaction here, or on the primary where the standby is gone."""
         try:
             return await super()._opened(first, hurry)
         except (psycopg.OperationalError, DatabaseUnavailable) as problem:

@@ -73,12 +73,12 @@ class Switch:
         self._connection = connection
 
     async def next_model(self) -> str | None:
-        """Return the name of the next model, or None."""
+        """Returns the name of the next model, or None."""
         name: str | None = await self._connection.value("SELECT name FROM embedding_models WHERE state = 'next'")
         return name
 
     async def begin(self, name: str, dimensions: int, source: str | None) -> None:
-        """Add the columns for the vectors of another model."""
+        """Adds the columns for the vectors of another model."""
         storage = sql.SQL("PLAIN" if dimensions <= LARGEST_INLINE else "EXTERNAL")
         changes = [
             sql.SQL(
@@ -91,7 +91,7 @@ class Switch:
         await self._patiently([*changes, told.format(name, dimensions, source)])
 
     async def cancel(self) -> None:
-        """Drop the columns of the next model."""
+        """Drops the columns of the next model."""
         drop = "ALTER TABLE {} DROP COLUMN IF EXISTS embedding_next"
         changes: list[sql.Composed | sql.SQL] = [sql.SQL(drop).format(sql.Identifier(table)) for table in TABLES]
         changes.append(sql.SQL("DELETE FROM embedding_models WHERE state = 'next'"))
@@ -99,12 +99,12 @@ class Switch:
         await self._patiently(changes)
 
     async def left(self) -> int:
-        """Return how many rows lack a vector of the next model."""
+        """Returns how many rows lack a vector of the next model."""
         left: int = await self._connection.value(STATEMENTS["left"])
         return left
 
     async def unfilled(self, after: tuple[str, int], limit: int) -> list[Unfilled]:
-        """Return the next rows, of any kind, that lack one."""
+        """Returns the next rows, of any kind, that lack one."""
         async with self._as_keeper():
             cursor = self._connection.cursor(row_factory=class_row(Unfilled))
             await cursor.execute(STATEMENTS["unfilled"].encode(), (*after, limit), prepare=False)
@@ -127,13 +127,13 @@ class Switch:
                 await self._connection.execute(STATEMENTS["fill_units"].encode(), _columns(made), prepare=False)
 
     async def index(self, dimensions: int) -> None:
-        """Build the indexes over the new columns, beside those in use."""
+        """Builds the indexes over the new columns, beside those in use."""
         if dimensions <= LARGEST_INDEXED:
             for table, name in NEAREST_INDEXES.items():
                 await self._build(name, f"ON {table} USING hnsw (embedding_next vector_cosine_ops) {CAREFUL} WHERE ann")
 
     async def swap(self) -> None:
-        """Replace the old columns and their indexes by the new ones, in one transaction."""
+        """Replaces the old columns and their indexes by the new ones, in one transaction."""
         changes: list[sql.Composed | sql.SQL] = []
         for table in TABLES:
             changes.append(sql.SQL("ALTER TABLE {} DROP COLUMN embedding").format(sql.Identifier(table)))

@@ -43,7 +43,7 @@ class Folder:
 
 
 def open_lock(path: Path) -> int:
-    """Open a lock file; each call is a lock owner of its own, even within one process."""
+    """Opens a lock file; each call is a lock owner of its own, even within one process."""
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
 
 
@@ -63,7 +63,7 @@ def drop(lock: int) -> None:
 
 
 def is_held(path: Path) -> bool:
-    """Whether somebody holds this lock exclusively."""
+    """Returns whether somebody holds this lock exclusively."""
     lock = open_lock(path)
     try:
         return not take(lock, fcntl.LOCK_SH)
@@ -80,7 +80,7 @@ def is_file_of(lock: int, path: Path) -> bool:
 
 
 def pidfile(data: Path) -> list[str]:
-    """Read the lines of postmaster.pid, none if there is no such file."""
+    """Reads the lines of postmaster.pid, none if there is no such file."""
     try:
         return data.joinpath("postmaster.pid").read_text(encoding="utf-8", errors="replace").splitlines()
     except FileNotFoundError:
@@ -88,7 +88,7 @@ def pidfile(data: Path) -> list[str]:
 
 
 def postmaster(data: Path) -> int | None:
-    """Find the process that serves this data folder; the one that postmaster.pid names, if it really does."""
+    """Finds the process that serves this data folder; the one that postmaster.pid names, if it really does."""
     lines = pidfile(data)
     pid = int(lines[0]) if lines and lines[0].isdigit() else 0
     return pid if pid > 1 and serves(pid, data) else None
@@ -167,7 +167,7 @@ def wait_until(condition: Callable[[], bool], patience: float) -> bool:
 
 
 def trim(log: Path) -> None:
-    """Cut an overgrown log down to its end; the server appends, so it carries on behind the cut."""
+    """Cuts an overgrown log down to its end; the server appends, so it carries on behind the cut."""
     try:
         file = os.open(log, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW)
     except FileNotFoundError:

@@ -111,9 +111,9 @@ async def find(desk: Desk, wanted: Search) -> list[Hit]:
     pooled, last = later.COMPARED if reranker is None else RERANKED, wanted.offset + wanted.limit
     async with core.measured("context_search", "search", desk.user_id, wanted.filters.session_id) as tally:
         if wanted.text or wanted.vector is not None:
-            best, tally.cache_hit = await _best(desk, replace(wanted, limit=max(pooled, last), offset=0))
+            best, tally.cache_hit = await _find_best(desk, replace(wanted, limit=max(pooled, last), offset=0))
         else:
-            best = await _newest(desk, replace(wanted, limit=last))
+            best = await _find_newest(desk, replace(wanted, limit=last))
         found = await hits(await core.reads(desk.user_id), desk.user_id, best)
         if reranker is None:
             found = later.holding_first(wanted.text, found)
@@ -162,7 +162,7 @@ async def assemble(desk: Desk, opening: Opening, wanted: Wanted) -> Context:
     stored, topic = wanted.stored, wanted.query if wanted.about is None else wanted.about
     filters = Filters(without=None if stored is None else sha256(stored.content))
     # Read what needs no search at the same time.
-    beside = asyncio.create_task(_prepared(desk, opening, wanted, topic))
+    beside = asyncio.create_task(_prepare(desk, opening, wanted, topic))
     try:
         found = [] if topic is None else await _worth_recalling(desk, topic, filters)
     except BaseException:
@@ -170,7 +170,7 @@ async def assemble(desk: Desk, opening: Opening, wanted: Wanted) -> Context:
         raise
     async with desk.core.measured("merging", "context", desk.user_id, opening.session_id) as tally:
         known, ready = await beside
-        ingredients = _with_found(known, found, opening.session_id)
+        ingredients = _add_hits(known, found, opening.session_id)
         packed = pack(ingredients, wanted.max_tokens, _counter(desk), wanted.strategy, ready)
         tally.rows = len(packed.sections)
     _count_shown(desk, packed, found)
@@ -192,7 +192,7 @@ def _count_shown(desk: Desk, packed: Context, found: Sequence[Hit]) -> None:
     desk.core.shown(desk.user_id, "entry", [*dict.fromkeys(each.id for each in used if each.kind == "entry")])
 
 
-async def _newest(desk: Desk, wanted: Search) -> list[dict[str, Any]]:
+async def _find_newest(desk: Desk, wanted: Search) -> list[dict[str, Any]]:
     """Returns the newest units that pass the filters, all with score 0 because there is no query."""
     database = await desk.core.reads(desk.user_id)
     if await search.is_due(database.user(desk.user_id)) and await _indexed_soon(desk, None) is not None:
@@ -202,7 +202,7 @@ async def _newest(desk: Desk, wanted: Search) -> list[dict[str, Any]]:
     return [{"key": number, "score": 0.0, "scores": {}} for number in numbers]
 
 
-async def _best(desk: Desk, wanted: Search) -> tuple[list[dict[str, Any]], bool]:
+async def _find_best(desk: Desk, wanted: Search) -> tuple[list[dict[str, Any]], bool]:
     """Returns the numbers and scores of the best units, and whether they came from the cache."""
     from ltst.recall.retrieve import ranked
 
@@ -299,9 +299,9 @@ def _ending_with(asking: ConversationMessage, window: Sequence[ConversationMessa
     return [*(each for each in others if each.role != "human" or (each.message_index or 0) < index), asking]
 
 
-async def _prepared(desk: Desk, opening: Opening, wanted: Wanted, topic: str | None) -> tuple[Ingredients, Ready]:
+async def _prepare(desk: Desk, opening: Opening, wanted: Wanted, topic: str | None) -> tuple[Ingredients, Ready]:
     """Reads what needs no search and counts its tokens while the search runs."""
-    ingredients = await _known(desk, opening, wanted, topic)
+    ingredients = await _read_ingredients(desk, opening, wanted, topic)
     if wanted.stored is not None:
         ingredients = replace(ingredients, window=_ending_with(wanted.stored, ingredients.window))
     return ingredients, made_ready(ingredients, _counter(desk), wanted.strategy)
@@ -311,15 +311,15 @@ def _counter(desk: Desk) -> TokenCounter:
     return desk.settings.token_counter or tokens.count
 
 
-async def _known(desk: Desk, opening: Opening, wanted: Wanted, topic: str | None) -> Ingredients:
+async def _read_ingredients(desk: Desk, opening: Opening, wanted: Wanted, topic: str | None) -> Ingredients:
     """Returns everything that may go into the prompt except search results."""
     strategy, turns = wanted.strategy, wanted.window
     # If older turns are summarised, those not shown word for word are read too.
     fetched = turns if turns is not None and strategy == "sliding_window" else WINDOW[strategy]
-    found, recent = await _read(desk, opening, fetched)
+    found, recent = await _read_known(desk, opening, fetched)
     by_hand, learnt = await _orders(desk, found.instruction)
-    wishes = await _in_clear(desk, found.preferences)
-    summary, window = _so_far(found.summary, recent, strategy)
+    wishes = await _decrypt(desk, found.preferences)
+    summary, window = _summary_and_turns(found.summary, recent, strategy)
     return Ingredients(
         instructions=by_hand,
         wishes=learnt,
@@ -327,7 +327,7 @@ async def _known(desk: Desk, opening: Opening, wanted: Wanted, topic: str | None
         notes=left_out(wishes),
         facts=found.facts,
         summary=summary,
-        contexts=_bearing(found.contexts, opening.session_id, topic),
+        contexts=_relevant_contexts(found.contexts, opening.session_id, topic),
         working=values(found.working),
         window=window,
         query=wanted.query,
@@ -337,7 +337,7 @@ async def _known(desk: Desk, opening: Opening, wanted: Wanted, topic: str | None
     )
 
 
-async def _read(desk: Desk, opening: Opening, turns: int) -> tuple[known.Known, list[ConversationMessage]]:
+async def _read_known(desk: Desk, opening: Opening, turns: int) -> tuple[known.Known, list[ConversationMessage]]:
     """Returns what is known and the newest turns, in one call unless the turns come from a cache."""
     reads = await desk.core.reads(desk.user_id)
     asked = reads, desk.user_id, opening.session_id, opening.agent, NO_AGENT
@@ -350,22 +350,24 @@ async def _read(desk: Desk, opening: Opening, turns: int) -> tuple[known.Known, 
     return found, recent.messages
 
 
-def _with_found(ingredients: Ingredients, found: list[Hit], session_id: str) -> Ingredients:
+def _add_hits(ingredients: Ingredients, found: list[Hit], session_id: str) -> Ingredients:
     return replace(
         ingredients,
         # The window already covers this conversation.
-        episodes=[hit for hit in _of("entry", found) if hit.session_id != session_id],
-        documents=_of("document", found),
-        recalled=_of("message", _as_shown(found, ingredients.window)),
+        episodes=[hit for hit in _of_kind("entry", found) if hit.session_id != session_id],
+        documents=_of_kind("document", found),
+        recalled=_of_kind("message", _match_window(found, ingredients.window)),
     )
 
 
-async def _in_clear(desk: Desk, found: list[UserPreference]) -> list[UserPreference]:
+async def _decrypt(desk: Desk, found: list[UserPreference]) -> list[UserPreference]:
     """Returns the preferences decrypted. If one is sensitive, all are read again, so that they are of one moment."""
     return await AsyncPreferences(desk).list() if any(each.sensitive for each in found) else found
 
 
-def _bearing(merged: list[ConversationContext], session_id: str, topic: str | None) -> list[ConversationContext]:
+def _relevant_contexts(
+    merged: list[ConversationContext], session_id: str, topic: str | None
+) -> list[ConversationContext]:
     """Returns the contexts of this conversation, then those of others that share words with the topic."""
     own = [each for each in merged if each.session_id == session_id]
     asked = set(terms(topic or ""))
@@ -389,7 +391,7 @@ async def _orders(desk: Desk, active: Instruction | None) -> tuple[str | None, l
     return by_hand or None, active.content.removeprefix(by_hand).strip("\n").split("\n")
 
 
-def _so_far(
+def _summary_and_turns(
     told: known.Summary | None, window: list[ConversationMessage], strategy: str
 ) -> tuple[str | None, list[ConversationMessage]]:
     """Returns the running summary and the turns to show beside it.
@@ -406,14 +408,14 @@ def _so_far(
     return None if whole else told.context_summary, window
 
 
-def _as_shown(found: list[Hit], window: Sequence[ConversationMessage]) -> list[Hit]:
+def _match_window(found: list[Hit], window: Sequence[ConversationMessage]) -> list[Hit]:
     """Gives a hit whose message is also in the window the id of that copy, so that it is not shown twice."""
     copies = {(each.content, each.timestamp): str(each.message_id) for each in window}
     shown = [(hit, copies.get((hit.content, hit.occurred_at), hit.id)) for hit in found]
     return [hit if hit.id == id else replace(hit, id=id) for hit, id in shown]
 
 
-def _of(kind: str, found: list[Hit]) -> list[Hit]:
+def _of_kind(kind: str, found: list[Hit]) -> list[Hit]:
     return [hit for hit in found if hit.kind == kind]
 
 

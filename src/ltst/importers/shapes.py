@@ -16,43 +16,43 @@ LONGEST_SHOWN = 60
 
 
 def mapping(value: object, path: str) -> dict[str, Any]:
-    """Return an object, or raise Invalid."""
+    """Returns an object, or raise Invalid."""
     if not isinstance(value, dict):
         raise Invalid(f"{path} must be an object, not {shown(value)}")
     return value
 
 
 def listing(value: object, path: str) -> list[Any]:
-    """Return a list, or raise Invalid."""
+    """Returns a list, or raise Invalid."""
     if not isinstance(value, list):
         raise Invalid(f"{path} must be a list, not {shown(value)}")
     return value
 
 
 def words(value: object, path: str) -> str:
-    """Return a text, or raise Invalid."""
+    """Returns a text, or raise Invalid."""
     if not isinstance(value, str):
         raise Invalid(f"{path} must be a text, not {shown(value)}")
     return value
 
 
 def some_mapping(value: object, path: str) -> dict[str, Any]:
-    """Return an object; None becomes an empty one."""
+    """Returns an object; None becomes an empty one."""
     return {} if value is None else mapping(value, path)
 
 
 def some_listing(value: object, path: str) -> list[Any]:
-    """Return a list; None becomes an empty one."""
+    """Returns a list; None becomes an empty one."""
     return [] if value is None else listing(value, path)
 
 
 def some_words(value: object, path: str) -> str:
-    """Return a text; None becomes an empty one."""
+    """Returns a text; None becomes an empty one."""
     return "" if value is None else words(value, path)
 
 
 def name(value: object, path: str) -> str | None:
-    """Return an id, written as a text or a whole number; a blank one is None."""
+    """Returns an id, written as a text or a whole number; a blank one is None."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, str | int):
@@ -61,7 +61,7 @@ def name(value: object, path: str) -> str | None:
 
 
 def moment(value: object, path: str) -> datetime | None:
-    """Return a time: seconds or milliseconds since 1970, or ISO form; UTC if no zone is given."""
+    """Returns a time: seconds or milliseconds since 1970, or ISO form; UTC if no zone is given."""
     if value is None or value == "":
         return None
     try:

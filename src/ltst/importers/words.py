@@ -81,7 +81,7 @@ class MessageText:
 
     @property
     def text(self) -> str:
-        """Return the whole text."""
+        """Returns the whole text."""
         return "\n".join(self._said)
 
     def __bool__(self) -> bool:
@@ -129,7 +129,7 @@ def _has_lines(value: object) -> bool:
 
 
 def compact(value: object) -> str:
-    """Return readable JSON."""
+    """Returns readable JSON."""
     try:
         return "" if value in (None, {}, []) else json.dumps(value, ensure_ascii=False)
     except RecursionError:

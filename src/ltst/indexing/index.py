@@ -58,15 +58,15 @@ async def _add_words(database: Database, user_id: str, rows: Sequence[Due]) -> N
     if lost := [row.id for row in rows if row.content is None]:
         await search.drop_due(database.user(user_id), lost)
     # In the order written, so that messages of one conversation get neighbouring numbers.
-    if worded := await in_thread(_worded, [row for row in reversed(rows) if row.content is not None]):
+    if worded := await in_thread(_with_terms, [row for row in reversed(rows) if row.content is not None]):
         await search.add_words(database.user(user_id), worded)
 
 
-def _worded(rows: Sequence[Due]) -> list[Worded]:
-    return [Worded(row, _terms(row), _tells(row)) for row in rows]
+def _with_terms(rows: Sequence[Due]) -> list[Worded]:
+    return [Worded(row, _terms(row), _how_telling(row)) for row in rows]
 
 
-def _tells(row: Due) -> float:
+def _how_telling(row: Due) -> float:
     """Returns how much a row tells: how likely a message by a person states something; other kinds are in between."""
     if row.kind != "message":
         return KEPT
@@ -98,7 +98,7 @@ async def index_due(
         rows = [*_affordable(await search.due(database.user(user_id), BATCH, skip=skip), MOST_CHARACTERS)]
         if not rows:
             break
-        there = await _index(database, user_id, embedding, rows, parts=parts, background=True)
+        there = await _add_vectors(database, user_id, embedding, rows, parts=parts, background=True)
         # Rows that the model refuses, or that another worker holds right now, are left for later.
         skip |= {row.id for row in rows} - there
         done += len(there)
@@ -157,7 +157,7 @@ async def _index_alone(database: Database, lease: Lease, embedding: Embedding, r
     """Indexes one row. A failure must not block the others, unless the database or the model is unavailable."""
     calls = database.user(lease.user_id)
     try:
-        await _index(database, lease.user_id, embedding, [row], lease, parts=parts, background=True)
+        await _add_vectors(database, lease.user_id, embedding, [row], lease, parts=parts, background=True)
     except Exception as problem:
         if isinstance(problem, DatabaseUnavailable) or not await _answers(embedding):
             await work.give_back(calls, [lease])
@@ -192,7 +192,7 @@ async def index_soon(database: Database, user_id: str, embedding: Embedding | No
     # Rows refused before must not hold up the others.
     rows = sorted(await search.due(calls, BATCH, last=OTHER_VECTOR), key=lambda row: row.failed)
     if now := [*_affordable(rows, SOON_CHARACTERS, _readings)]:
-        await _index(database, user_id, embedding, now, parts=parts)
+        await _add_vectors(database, user_id, embedding, now, parts=parts)
     return not await search.is_due(calls)
 
 
@@ -205,7 +205,7 @@ async def index_compared(database: Database, user_id: str, embedding: Embedding,
         while left > 0 and (rows := await search.due(calls, BATCH, first=first, last=last, skip=skip)):
             now = [*_affordable(sorted(rows, key=lambda row: row.failed), left)]
             left -= sum(max(len(row.text), LEAST_COST) for row in now)
-            there = await _index(database, user_id, embedding, now, parts=parts)
+            there = await _add_vectors(database, user_id, embedding, now, parts=parts)
             # A row that the background holds right now is tried once more: by then it is indexed, or free.
             skip |= there | {row.id for row in now if row.id in tried}
             tried |= {row.id for row in now}
@@ -229,7 +229,7 @@ def _affordable(rows: Sequence[Due], characters: int, readings: Callable[[Due], 
             yield row
 
 
-async def _index(
+async def _add_vectors(
     database: Database,
     user_id: str,
     embedding: Embedding,
@@ -242,7 +242,7 @@ async def _index(
     """Gives the rows their vectors; returns the ids of those that got one, so without texts that the model refuses."""
     calls = database.user(user_id)
     known = await search.known_vectors(calls, rows)
-    made = await _made(rows, known, embedding, parts, background=background)
+    made = await _make_vectors(rows, known, embedding, parts, background=background)
     refused = [row for row in rows if row.content and row.id not in made]
     if refused and not await _answers(embedding):
         raise ModelUnavailable(f"the embedding by {embedding.name} refuses every text")
@@ -260,7 +260,7 @@ async def _index(
     return there
 
 
-async def _made(
+async def _make_vectors(
     rows: Sequence[Due], known: Mapping[str, str], embedding: Embedding, most: int, *, background: bool
 ) -> dict[str, Vectors]:
     """Returns the vectors of each row by its id: of its first part, or in the last stage of all parts that get one."""
@@ -309,7 +309,7 @@ async def known_vectors(
 ) -> Sequence[NDArray[np.float32] | None]:
     """Returns the vectors of each row's parts; None for a row whose text the model refuses, which words still find."""
     try:
-        return await _embedded(texts, embedding, background=background)
+        return await _embed(texts, embedding, background=background)
     except TextRefused as problem:
         if len(rows) == 1:
             told = {"kind": rows[0].kind, "id": rows[0].id, "reason": str(problem)}
@@ -320,7 +320,7 @@ async def known_vectors(
         return [(await known_vectors([row], [each], embedding, background=background))[0] for row, each in alone]
 
 
-async def _embedded(
+async def _embed(
     texts: Sequence[Sequence[Part]], embedding: Embedding, *, background: bool
 ) -> list[NDArray[np.float32]]:
     import numpy as np

@@ -70,15 +70,15 @@ async def _fill(change: Switch, embedding: Embedding, parts: int, progress: Prog
     """Runs one round over all rows that have no vector of the next model."""
     total, done, after = await change.left(), 0, BEFORE_ALL
     while rows := await change.unfilled(after, BATCH):
-        await change.fill(await _filled(rows, embedding, parts))
+        await change.fill(await _fill_rows(rows, embedding, parts))
         after = rows[-1].user_id, rows[-1].unit_no
         done += len(rows)
         progress(done, max(total, done))
     return done
 
 
-async def _filled(rows: Sequence[Unfilled], embedding: Embedding, parts: int) -> list[Filled]:
-    vectors = await all_vectors([_asked(row) for row in rows], embedding, parts)
+async def _fill_rows(rows: Sequence[Unfilled], embedding: Embedding, parts: int) -> list[Filled]:
+    vectors = await all_vectors([_as_due(row) for row in rows], embedding, parts)
     return [
         Filled(row, [written(mean(made)), *(map(written, made) if len(made) > 1 else ())])
         for row, made in zip(rows, vectors, strict=True)
@@ -86,6 +86,6 @@ async def _filled(rows: Sequence[Unfilled], embedding: Embedding, parts: int) ->
     ]
 
 
-def _asked(row: Unfilled) -> Due:
+def _as_due(row: Unfilled) -> Due:
     told = (row.role, row.said_by, row.title, row.occurred_at, row.heading)
     return Due(row.kind, row.id, WORDS, datetime.now(UTC), row.content, *told, by_machine=False)

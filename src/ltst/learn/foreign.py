@@ -33,7 +33,7 @@ SHORTEST_LETTER = 20  # characters between greeting and closing
 
 def hollowed(lines: list[str], hole: str) -> list[str]:
     """Returns the lines, with a hole of the same length for each that belongs to a transcript or a letter."""
-    foreign = {*_spoken(lines), *_letter([line.strip() for line in lines])}
+    foreign = {*_transcript_lines(lines), *_letter([line.strip() for line in lines])}
     return [hole * len(line) if at in foreign else _unfolded(line, hole) for at, line in enumerate(lines)]
 
 
@@ -57,7 +57,7 @@ def announces(line: str, after: str) -> re.Match[str] | None:
     return _ANNOUNCES.match(line) or _RECEIVED.match(line)
 
 
-def _spoken(lines: list[str]) -> Iterable[int]:
+def _transcript_lines(lines: list[str]) -> Iterable[int]:
     """Returns the lines of a transcript: several lines begin with names, and one of the names repeats."""
     found = {at: _LABEL.match(line[:LONGEST_LABEL]) for at, line in enumerate(lines)}
     labels = {at: (each["name"] or each["inside"]).lower() for at, each in found.items() if each}

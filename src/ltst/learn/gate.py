@@ -84,7 +84,7 @@ def weights() -> dict[str, tuple[float, ...]]:
 
 def judged(text: str, places: Sequence[tuple[int, int]], before: str, least: float) -> Iterator[Judged | None]:
     """Yields the judgement of each sentence of a text; None for one that is less likely than `least`."""
-    seen = _seen(text, places, before)
+    seen = _read_sentences(text, places, before)
     for number, score in enumerate(_scores(seen, 0)):
         probability = _probability(score)
         yield Judged(probability, _kind(seen, number)) if probability >= least else None
@@ -95,14 +95,14 @@ def telling(text: str) -> float:
     if only_asks(text) or is_small_talk(text):
         return TELLS_NOTHING
     begun = text[:LONGEST_TOLD]
-    scores = _scores(_seen(begun, spans(begun)[:MOST_TOLD]), 0)
+    scores = _scores(_read_sentences(begun, spans(begun)[:MOST_TOLD]), 0)
     best = _probability(max(scores)) if scores else 0.0
     return best - ASKING if text.rstrip().endswith("?") else best
 
 
 def features(text: str, places: Sequence[tuple[int, int]], before: str = "") -> Iterator[list[Named]]:
     """Yields the named features of each sentence of a text; `before` is the turn that it answers."""
-    seen = _seen(text, places, before)
+    seen = _read_sentences(text, places, before)
     for signs, length in zip(seen.signs, seen.lengths, strict=True):
         yield [*((name, 1.0) for name in signs), ("=length", length), *seen.shared]
 
@@ -139,7 +139,7 @@ def _kind(seen: Seen, number: int) -> str:
     return STATEMENT_KINDS[scores.index(max(scores))]
 
 
-def _seen(text: str, places: Sequence[tuple[int, int]], before: str = "") -> Seen:
+def _read_sentences(text: str, places: Sequence[tuple[int, int]], before: str = "") -> Seen:
     text = text.replace("’", "'")
     said = [text[start : min(end, start + LONGEST)] for start, end in places]
     read = [words(each)[:MOST_WORDS] for each in said]
@@ -150,9 +150,9 @@ def _seen(text: str, places: Sequence[tuple[int, int]], before: str = "") -> See
         [
             *_grams(read[number]),
             *_shape(sentence, read[number], looked),
-            *_classed(classes[number], asks[number]),
-            *_beside("prev", classes, asks, number - 1),
-            *_beside("next", classes, asks, number + 1),
+            *_class_features(classes[number], asks[number]),
+            *_neighbour_features("prev", classes, asks, number - 1),
+            *_neighbour_features("next", classes, asks, number + 1),
         ]
         for number, sentence in enumerate(said)
     ]
@@ -216,7 +216,7 @@ def _shape(sentence: str, read: Sequence[str], looked: bool) -> Iterator[str]:
         yield "=low"
 
 
-def _classed(classes: set[str], asks: bool) -> Iterator[str]:
+def _class_features(classes: set[str], asks: bool) -> Iterator[str]:
     yield from map("={}".format, classes)
     for one in _CROSSED:
         if one in classes:
@@ -226,7 +226,7 @@ def _classed(classes: set[str], asks: bool) -> Iterator[str]:
         yield from map(_CROSSES["asks"].__getitem__, classes)
 
 
-def _beside(side: str, classes: Sequence[set[str]], asks: Sequence[bool], number: int) -> Iterator[str]:
+def _neighbour_features(side: str, classes: Sequence[set[str]], asks: Sequence[bool], number: int) -> Iterator[str]:
     """Yields what the sentence before or after looks like."""
     if not 0 <= number < len(classes):
         return

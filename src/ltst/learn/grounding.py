@@ -97,7 +97,7 @@ def own_words(text: str) -> str:
 
 def passages(text: str, value: str) -> Iterator[Occurrence]:
     """Yields the places in the user's own words where the words of a value stand close together."""
-    needed = _needed(plain(value))
+    needed = _required_words(plain(value))
     if not needed:
         return
     reach = 2 * len(WORD.findall(value)) + 4
@@ -154,7 +154,7 @@ def _ends(passage: Occurrence, key: str) -> bool:
     return ENDED.search(passage.sentence) is not None and not (key in PERSONAL and passage.is_of_another)
 
 
-def _needed(value: str) -> frozenset[str]:
+def _required_words(value: str) -> frozenset[str]:
     """Returns what a text must hold: the stems of the value's words, and stop words as they are."""
     words = WORD.findall(value)
     content = {*terms(value)}

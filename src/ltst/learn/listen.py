@@ -39,7 +39,7 @@ async def listen(database: Database, lease: Lease, *, limits: Limits) -> None:
     # Includes the messages before them, which the first unread ones may answer or correct.
     nearby = await messages.after(calls, lease.subject, reached - NEAR, BATCH + NEAR) if progress else []
     unread = [each for each in nearby if (each.message_index or 0) > reached]
-    heard, slow = await _heard(of_user(unread, lease.user_id), nearby, limits, lease.user_id)
+    heard, slow = await _read_messages(of_user(unread, lease.user_id), nearby, limits, lease.user_id)
     async with database.transaction(user_scope(lease.user_id)) as tx:
         if progress is not None:
             read = slow or unread[-1:]
@@ -57,7 +57,7 @@ async def listen_again(database: Database, lease: Lease, *, limits: Limits) -> N
     nearby = await around(calls, lease.subject)
     spoken = [each for each in of_user(nearby, lease.user_id) if each.message_id == lease.subject]
     progress = await sessions.progress(calls, nearby[0].session_id) if nearby else None
-    heard, slow = await _heard(spoken, nearby, limits, lease.user_id)
+    heard, slow = await _read_messages(spoken, nearby, limits, lease.user_id)
     async with database.transaction(user_scope(lease.user_id)) as tx:
         # As above: whoever removes or edits the message locks the session first.
         await sessions.hold_many(tx, {each.session_id for each in nearby})
@@ -74,7 +74,7 @@ async def around(calls: SingleCall, message_id: str) -> list[ConversationMessage
     return await messages.after(calls, found.session_id, found.message_index - 1 - BATCH // 2, BATCH)
 
 
-async def _heard(
+async def _read_messages(
     spoken: Sequence[ConversationMessage], nearby: Sequence[ConversationMessage], limits: Limits, user_id: str
 ) -> tuple[list[tuple[ConversationMessage, MessageReading]], list[ConversationMessage]]:
     """Returns what the messages say, up to the first that takes too long to read, and that one."""

@@ -131,12 +131,12 @@ def request(shown: Sequence[ShownTurn], known: Sequence[Fact], noted: Noted = NO
     """Returns the messages that ask for claims and statements."""
     facts = [{"key": fact.key, "value": shortened(fact.value, LONGEST_KNOWN)} for fact in known[:MOST_KNOWN]]
     numbers = {each.message.message_id: each.number for each in shown}
-    names = [{"id": name, **_noted(each, numbers)} for name, each in noted.by_name().items()]
+    names = [{"id": name, **_show_noted(each, numbers)} for name, each in noted.by_name().items()]
     data = {"known": facts, "noted": names, "turns": [each.as_data() for each in shown]}
     return messages("ltst.learn", "extract.md", data)
 
 
-def _noted(each: Statement | Claimed, numbers: Mapping[str | None, int]) -> dict[str, Any]:
+def _show_noted(each: Statement | Claimed, numbers: Mapping[str | None, int]) -> dict[str, Any]:
     """Returns how the prompt shows what is noted: by turn number if the turn is shown, else with its date."""
     number = numbers.get(each.message_id)
     if isinstance(each, Claimed):
@@ -151,34 +151,34 @@ def weigh(answer: str, shown: Sequence[ShownTurn], noted: Noted = NOTHING) -> We
     weighed, found = Weighed(), _found_in(answer)
     told: set[tuple[str, str, str, str]] = set()
     for raw in found["claims"][:MOST_CLAIMS]:
-        with _refusing(weighed, raw):
-            source, claim = _checked(raw, shown)
+        with _collect_refusal(weighed, raw):
+            source, claim = _check_claim(raw, shown)
             same = (source, claim.key, claim.value.casefold(), claim.change)
             if same not in told:
                 told.add(same)
                 weighed.kept.append((source, claim))
     for raw in found["statements"][:MOST_CLAIMS]:
-        with _refusing(weighed, raw):
-            _state(raw, shown, noted, weighed)
+        with _collect_refusal(weighed, raw):
+            _keep_statements(raw, shown, noted, weighed)
     agreed = {each.known for each in weighed.stated if each.known} | _claimed_again(weighed, noted)
     for raw in found["wrong"][:MOST_CLAIMS]:
-        with _refusing(weighed, raw):
+        with _collect_refusal(weighed, raw):
             turns = {str(each.message.message_id) for each in shown if each.message.role == "human"}
             weighed.wrong.append(vetoed(raw, noted, turns, agreed))
     return weighed
 
 
 @contextmanager
-def _refusing(weighed: Weighed, raw: Mapping[str, Any]) -> Iterator[None]:
+def _collect_refusal(weighed: Weighed, raw: Mapping[str, Any]) -> Iterator[None]:
     try:
         yield
     except Refused as problem:
         weighed.refused.append((raw, str(problem)))
 
 
-def _state(raw: Mapping[str, Any], shown: Sequence[ShownTurn], noted: Noted, weighed: Weighed) -> None:
+def _keep_statements(raw: Mapping[str, Any], shown: Sequence[ShownTurn], noted: Noted, weighed: Weighed) -> None:
     """Keeps the statements that a model quotes, each place only once."""
-    turn = _cited(raw.get("turn"), shown)
+    turn = _find_turn(raw.get("turn"), shown)
     said = [each.text for each in shown if each.message.role == "human" and each.number <= turn.number]
     told = {each.place for each in weighed.stated}
     found = quoted(raw, turn.message, said, noted, _confidence(raw))
@@ -193,9 +193,9 @@ def _claimed_again(weighed: Weighed, noted: Noted) -> set[str]:
     return {each.claim_id for each in noted.claims if (each.message_id, each.key, each.value.casefold()) in told}
 
 
-def _checked(raw: Mapping[str, Any], shown: Sequence[ShownTurn]) -> tuple[str, Claim]:
-    turn = _cited(raw.get("turn"), shown)
-    key, value, change = str(raw.get("key")).strip().lower(), _value(raw.get("value")), raw.get("change", "holds")
+def _check_claim(raw: Mapping[str, Any], shown: Sequence[ShownTurn]) -> tuple[str, Claim]:
+    turn = _find_turn(raw.get("turn"), shown)
+    key, value, change = str(raw.get("key")).strip().lower(), _check_value(raw.get("value")), raw.get("change", "holds")
     if change not in ("holds", "ends"):
         raise Refused("a change that is neither holds nor ends")
     if key == keys.INSTRUCTION:
@@ -208,7 +208,7 @@ def _checked(raw: Mapping[str, Any], shown: Sequence[ShownTurn]) -> tuple[str, C
     return turn.message.message_id, claim
 
 
-def _cited(number: object, shown: Sequence[ShownTurn]) -> ShownTurn:
+def _find_turn(number: object, shown: Sequence[ShownTurn]) -> ShownTurn:
     if isinstance(number, str) and number.isdecimal() and len(number) < 9:
         number = int(number)
     for each in shown:
@@ -219,7 +219,7 @@ def _cited(number: object, shown: Sequence[ShownTurn]) -> ShownTurn:
     raise Refused("a turn that is not there")
 
 
-def _value(value: object) -> str:
+def _check_value(value: object) -> str:
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**9:
         value = str(value)  # an age
     if not isinstance(value, str) or len(value) > 10 * LONGEST_VALUE:
@@ -242,7 +242,7 @@ def _fact(raw: Mapping[str, Any], turn: ShownTurn, key: str, value: str, change:
         raise Refused("a value that the turn does not have")
     if not grounding.says_fact(turn.text, key, value, change):
         raise Refused("the turn denies, asks or imagines it, or means someone else")
-    since = _moment(raw.get("since"), turn)
+    since = _read_start(raw.get("since"), turn)
     # For something that ended, this is the day from which the end holds.
     single = key in keys.SINGLE_VALUED
     return Claim("fact", key, value, change, single, _confidence(raw), since, None, _details(raw, turn, key))
@@ -291,7 +291,7 @@ def _details(raw: Mapping[str, Any], turn: ShownTurn, key: str) -> dict[str, str
     return {KINDS[key]: kind.strip().lower()} if grounding.has(turn.text, kind.strip()) else {}
 
 
-def _moment(written: object, turn: ShownTurn) -> datetime | None:
+def _read_start(written: object, turn: ShownTurn) -> datetime | None:
     """Returns the date that the model gives as the start, if the turn names it; None means the day it was said."""
     said_at, days = _said_at(turn), _date(written)
     if said_at is None or days is None:
@@ -300,7 +300,7 @@ def _moment(written: object, turn: ShownTurn) -> datetime | None:
     if start - said_at > SLACK:
         return None
     for named in temporal.intervals(turn.text, said_at):
-        if _meet(named, start, end):
+        if _overlap(named, start, end):
             return start if start == end else max(start, named.start)
     return None
 
@@ -316,11 +316,11 @@ def _plan_date(written: object, turn: ShownTurn) -> str | None:
     # temporal.py reads "in June" as the past June, but a plan means the coming one.
     past = [each.replace(year=each.year - 1, day=min(each.day, 28)) for each in (start, end)]
     named = temporal.intervals(turn.text, said_at)
-    near = any(_meet(each, start, end) or _meet(each, *past) for each in named)
+    near = any(_overlap(each, start, end) or _overlap(each, *past) for each in named)
     return str(written).partition("T")[0] if near else None
 
 
-def _meet(named: temporal.Interval, start: datetime, end: datetime) -> bool:
+def _overlap(named: temporal.Interval, start: datetime, end: datetime) -> bool:
     """Returns whether an interval and a range of days (both ends included) overlap, give or take a time zone."""
     return named.start - end < 2 * SLACK and start - named.end < SLACK
 

@@ -53,32 +53,32 @@ _TURN = _TABLE.pattern("turn", r"\s*(?:oh,? |and |but |ok,? |so,? )?", r"\b")
 
 def own_words(text: str) -> str:
     """Returns the writer's own words: the message without the lines, or parts of lines, that were pasted."""
-    opened, own = _read(text)
+    opened, own = _find_own_words(text)
     return "\n".join(_HOLES.sub(" ", opened[start:end]) for start, end in own)
 
 
 def own_spans(text: str) -> list[tuple[int, int]]:
     """Returns the positions of the writer's own words in a text: lines, or parts of lines."""
-    (opened, own), found = _read(text), list[tuple[int, int]]()
+    (opened, own), found = _find_own_words(text), list[tuple[int, int]]()
     for start, end in own:
         found += [(start + part.start(), start + part.end()) for part in _WHOLE.finditer(opened[start:end])]
     return found
 
 
 @lru_cache(maxsize=4)
-def _read(text: str) -> tuple[str, tuple[tuple[int, int], ...]]:
+def _find_own_words(text: str) -> tuple[str, tuple[tuple[int, int], ...]]:
     """Returns the opened text and the spans of its writer's words. Cached, since the rules and the gate both ask."""
     # Transcripts and letters of other people become holes as well.
-    opened = "\n".join(foreign.hollowed(_opened(text).split("\n"), _HOLE))
+    opened = "\n".join(foreign.hollowed(_cut_pastes(text).split("\n"), _HOLE))
     return opened, tuple(_own(opened))
 
 
 def unquoted(text: str) -> str:
     """Returns an assistant's text without blocks of code, elements of HTML and quoted lines."""
-    return _HOLES.sub(" ", "\n".join(line for line in _opened(text).split("\n") if not _QUOTED.match(line)))
+    return _HOLES.sub(" ", "\n".join(line for line in _cut_pastes(text).split("\n") if not _QUOTED.match(line)))
 
 
-def _opened(text: str) -> str:
+def _cut_pastes(text: str) -> str:
     """Returns the text with a hole for every paste that shows its own end; no other character moves."""
     text = text.replace("\r\n", " \n").replace("\r", "\n")
     kept, at = [], 0
@@ -141,7 +141,7 @@ def _lengths(lines: list[str]) -> Iterator[int]:
     wanted = any(holds_any(line, _EDITING) and _HELP_WANTED.search(line) for line in lines)
     last = _last_paragraph(lines)
     pasted = until_blank = False
-    for line, before, after, at in zip(lines, ["", *lines], _following(lines), range(len(lines)), strict=False):
+    for line, before, after, at in zip(lines, ["", *lines], _next_lines(lines), range(len(lines)), strict=False):
         if pasted and at >= last and not before.strip() and _TURN.match(line):
             pasted = False
         until_blank = until_blank and bool(line.strip())
@@ -155,13 +155,13 @@ def _lengths(lines: list[str]) -> Iterator[int]:
         elif several and _speaks(line):
             until_blank = True
         elif not _LINE.match(line) and not _speaks(line):
-            announced = _announced(line, after, wanted)
+            announced = _find_announcement(line, after, wanted)
             pasted = announced is not None and not _ends_itself(after)
             own = announced.start() if announced else len(line)
         yield own
 
 
-def _announced(line: str, after: str, wanted: bool) -> re.Match[str] | None:
+def _find_announcement(line: str, after: str, wanted: bool) -> re.Match[str] | None:
     """Returns the match that announces someone else's text; `wanted` is whether the message asks for help with one."""
     shown = _SHOWN.search(line) if wanted else None
     announced = _ANNOUNCED.search(f"{line}\n" if after else line) if holds_any(line, _ANNOUNCING) else None
@@ -180,7 +180,7 @@ def _speaks(line: str) -> bool:
     return all(word[0].isupper() or word[0] == "@" for word in found[1].split()) or "_" in found[1]
 
 
-def _following(lines: list[str]) -> list[str]:
+def _next_lines(lines: list[str]) -> list[str]:
     """Returns, for each line, the next line that is not empty."""
     found, after = [], ""
     for line in reversed(lines):

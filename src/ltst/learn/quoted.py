@@ -94,8 +94,8 @@ def quoted(
         person = _about(raw.get("about"), text[start:end], kind, said)
         times = statements.lasts(text[start:end], kind, message.timestamp)
         stated = NewStatement(start, end, kind, person, confidence, *times, origin="model")
-        found.append(_known(message.message_id, stated, noted))
-    return [replace(found[0], replaces=_replaced(raw.get("replaces"), found[0], message, noted)), *found[1:]]
+        found.append(_merge_known(message.message_id, stated, noted))
+    return [replace(found[0], replaces=_find_replaced(raw.get("replaces"), found[0], message, noted)), *found[1:]]
 
 
 def vetoed(raw: Mapping[str, Any], noted: Noted, shown: set[str], agreed: set[str]) -> str:
@@ -113,7 +113,7 @@ def vetoed(raw: Mapping[str, Any], noted: Noted, shown: set[str], agreed: set[st
     return name
 
 
-def _replaced(given: object, newer: Quoted, message: ConversationMessage, noted: Noted) -> tuple[str, ...]:
+def _find_replaced(given: object, newer: Quoted, message: ConversationMessage, noted: Noted) -> tuple[str, ...]:
     """Returns the ids of the statements that one replaces: shown by name, said earlier, about the same person."""
     names, known = given if isinstance(given, list) else [given], noted.by_name()
     older = [known[name] for name in names[:MOST_REPLACED] if isinstance(name, str) and name in known]
@@ -140,8 +140,8 @@ def _places(quote: object, text: str) -> list[statements.Span]:
         parts = [each for each in own if each[0] < start + len(wanted) and start < each[1]]
         pieces = [(max(start, begin), min(start + len(wanted), end)) for begin, end in parts]
         if _SPACE.sub("", "".join(text[begin:end] for begin, end in pieces)) == _SPACE.sub("", wanted):
-            _doubted(text, own, parts)
-            return [_whole(*each) for each in zip(pieces, parts, strict=True)]
+            _refuse_doubtful(text, own, parts)
+            return [_extend(*each) for each in zip(pieces, parts, strict=True)]
     raise Refused("words that are quoted, pasted, invented or taken back, or end within a word")
 
 
@@ -157,7 +157,7 @@ def _starts(wanted: str, text: str) -> Iterator[int]:
         yield at
 
 
-def _doubted(text: str, own: Sequence[statements.Span], parts: Sequence[statements.Span]) -> None:
+def _refuse_doubtful(text: str, own: Sequence[statements.Span], parts: Sequence[statements.Span]) -> None:
     """Raises Refused for what is asked, supposed in any language, or unlikely to the gate."""
     likely = dict(zip(own, gate.judged(text, own, "", LEAST), strict=True))
     for start, end in parts:
@@ -178,11 +178,11 @@ def supposed_abroad(text: str, start: int, end: int) -> bool:
     return _ABROAD.search(line[: end - begins]) is not None or _TAKEN_BACK.search(line) is not None
 
 
-def _whole(piece: statements.Span, sentence: statements.Span) -> statements.Span:
+def _extend(piece: statements.Span, sentence: statements.Span) -> statements.Span:
     return sentence if 2 * (piece[1] - piece[0]) >= sentence[1] - sentence[0] else piece
 
 
-def _known(message_id: str, stated: NewStatement, noted: Noted) -> Quoted:
+def _merge_known(message_id: str, stated: NewStatement, noted: Noted) -> Quoted:
     """Returns a new statement, or the one that already covers its place, whose confidence stays as it is."""
     for each in noted.statements:
         if each.message_id == message_id and each.start_at <= stated.start_at and stated.end_at <= each.end_at:
@@ -196,12 +196,12 @@ def _about(given: object, sentence: str, kind: str, said: Sequence[str]) -> str:
     words = " ".join(given.split()) if isinstance(given, str) else ""
     if words.casefold() in SELVES:
         return "me"
-    if 0 < len(words) <= statements.LONGEST_ABOUT and any(_stands(words, text) for text in said):
+    if 0 < len(words) <= statements.LONGEST_ABOUT and any(_is_in(words, text) for text in said):
         return words
     return statements.about(sentence, kind)
 
 
-def _stands(words: str, text: str) -> bool:
+def _is_in(words: str, text: str) -> bool:
     wanted, said = (statements.plain(each).casefold() for each in (words, text))
     return any(True for _ in _starts(wanted, said))
 
@@ -211,5 +211,5 @@ def _same_person(older: Statement, about: str, text: str) -> bool:
     one, other = older.about.casefold(), about.casefold()
     if "me" in (one, other):
         named = other if one == "me" else one
-        return one == other or _stands(named, older.content if one == "me" else text)
-    return _stands(one, other) or _stands(other, one)
+        return one == other or _is_in(named, older.content if one == "me" else text)
+    return _is_in(one, other) or _is_in(other, one)

@@ -36,7 +36,7 @@ async def refine(database: Database, lease: Lease, model: LanguageModel, limits:
     behind = [] if progress is None else await messages.after(calls, lease.subject, progress.refined_index, BATCH)
     unread = next(iter(batches(behind)), [])
     spoken = of_user(unread, lease.user_id)
-    read = await _read(calls, unread, spoken, model, limits)
+    read = await _ask_model(calls, unread, spoken, model, limits)
     async with database.transaction(user_scope(lease.user_id)) as tx:
         if progress is not None:
             last = unread[-1].message_index if unread else progress.last_index
@@ -52,14 +52,14 @@ async def refine_again(database: Database, lease: Lease, model: LanguageModel, l
     place = next((at for at, each in enumerate(nearby) if each.message_id == lease.subject), -1)
     spoken = [each for each in of_user(nearby, lease.user_id) if each.message_id == lease.subject]
     progress = await sessions.progress(calls, nearby[0].session_id) if nearby else None
-    read = await _read(calls, nearby[max(0, place + 1 - BATCH) : place + 1], spoken, model, limits)
+    read = await _ask_model(calls, nearby[max(0, place + 1 - BATCH) : place + 1], spoken, model, limits)
     async with database.transaction(user_scope(lease.user_id)) as tx:
         await sessions.hold_many(tx, {each.session_id for each in nearby})
         await _keep(tx, read, spoken, progress.agent_name if progress else None)
         await work.finish(tx, lease)
 
 
-async def _read(
+async def _ask_model(
     calls: SingleCall,
     shown: Sequence[ConversationMessage],
     spoken: Sequence[ConversationMessage],
@@ -69,7 +69,11 @@ async def _read(
     """Returns what a model reads in the `spoken` messages of the user, shown among the others."""
     if not spoken:
         return Weighed()
-    known, noted, owner = await facts.list_all(calls, None, ME), await _noted(calls, spoken), str(calls.scope.user_id)
+    known, noted, owner = (
+        await facts.list_all(calls, None, ME),
+        await _read_noted(calls, spoken),
+        str(calls.scope.user_id),
+    )
     turns = [each for each in shown if each.trusted]
     try:
         return await extracted(model, turns, known, noted, limits=limits, owner=owner)
@@ -79,7 +83,7 @@ async def _read(
         return await extracted(model, turns, known, own, limits=limits, owner=owner)
 
 
-async def _noted(calls: SingleCall, spoken: Sequence[ConversationMessage]) -> Noted:
+async def _read_noted(calls: SingleCall, spoken: Sequence[ConversationMessage]) -> Noted:
     """Returns what was noted of these messages, and earlier statements that may be about the same."""
     ids = [str(each.message_id) for each in spoken]
     stated = await statements.in_messages(calls, ids)

@@ -149,7 +149,7 @@ def candidates(text: str) -> list[Span]:
         taken_back = {at + step for at in joking for step in (-1, 0, 1)}
     kept = (each for at, each in enumerate(places) if at not in taken_back and each[1] - each[0] <= LONGEST_SENTENCE)
     said = (each for each in kept if any(start <= each[0] and each[1] <= end for start, end in own))
-    return [each for each in said if not _covered(each, left_out)]
+    return [each for each in said if not _is_left_out(each, left_out)]
 
 
 def _left_out(text: str) -> Iterator[Span]:
@@ -159,7 +159,7 @@ def _left_out(text: str) -> Iterator[Span]:
         yield from (found.span() for found in _INVENTED.finditer(text))
 
 
-def _covered(place: Span, left_out: Sequence[Span]) -> bool:
+def _is_left_out(place: Span, left_out: Sequence[Span]) -> bool:
     """Returns whether at least half of a sentence is left out, or a longer left-out span begins in it."""
     return any(
         2 * (min(place[1], end) - max(place[0], start)) >= place[1] - place[0] or place[0] <= start < place[1] < end
@@ -174,12 +174,12 @@ def about(sentence: str, kind: str, person: str = "me") -> str:
     if related is None and kind == "person":
         related = _RELATION.search(sentence)
     if related:
-        return _short(related[0][0].lower() + related[0][1:])
+        return _shorten(related[0][0].lower() + related[0][1:])
     named = _NAMED.match(rest) if kind == "person" else None
     if named and named[0].split()[0].lower() not in _COMMON:
-        return _short(named[0])
+        return _shorten(named[0])
     return person if _PRONOUN.match(rest) and not _SELF.match(rest) else "me"
 
 
-def _short(words: str) -> str:
+def _shorten(words: str) -> str:
     return words[:LONGEST_ABOUT].strip()

@@ -60,7 +60,7 @@ def takes_place(older: str, kind: str, newer: str, nearness: float, shared: Coll
     """Returns whether a sentence replaces an older one of this kind; `shared` are the rare words that both hold."""
     if nearness >= REPEATED:
         return False
-    differs = _differs(older, newer)
+    differs = _has_other_numbers(older, newer)
     if _CORRECTS.search(newer) and nearness >= CORRECTED and (shared or differs):
         return True
     moved, lived = _MOVES.search(newer), _LIVES.search(older)
@@ -72,7 +72,7 @@ def takes_place(older: str, kind: str, newer: str, nearness: float, shared: Coll
     return changed or (nearness >= ENDED and _ENDS.search(newer) is not None and _ENDS.search(older) is None)
 
 
-def _differs(older: str, newer: str) -> bool:
+def _has_other_numbers(older: str, newer: str) -> bool:
     """Returns whether both name numbers (or weekdays), and the newer one names others than the older."""
     numbers = [{each.rstrip(".,:") for each in _NUMBER.findall(text)} for text in (older, newer)]
     days = [{each.lower() for each in _DAY.findall(text)} for text in (older, newer)]
@@ -128,7 +128,7 @@ def features(pair: Pair) -> Iterator[tuple[str, float]]:
         yield from ((name, 1.0), (f"{name} near", near), (f"{name} shared", much))
     yield "same numbers", float(bool(numbers[0] & numbers[1]))
     for name, text in (("newer", newer), ("older", older)):
-        yield f"{name} tells", _telling(text)
+        yield f"{name} tells", _cached_telling(text)
         yield f"{name} asks", float(text.rstrip().endswith("?"))
         yield f"{name} length", min(len(text), 400) / 400
     words = _WORD.findall(newer.lower().replace("’", "'"))
@@ -136,5 +136,5 @@ def features(pair: Pair) -> Iterator[tuple[str, float]]:
 
 
 @lru_cache(maxsize=128)  # a message is compared with several others
-def _telling(text: str) -> float:
+def _cached_telling(text: str) -> float:
     return telling(text)

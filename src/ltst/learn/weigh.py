@@ -56,7 +56,7 @@ async def fold_fact(tx: Executor, key: str, about: str = ME) -> facts.FoldedKey:
     await facts.lock(tx, key)
     # Claims are only about the user themself.
     heard = await claims.of(tx, "fact", key) if about.lower() == ME else []
-    said = [*map(_mention, _in_full(key, _standing(heard)))]
+    said = [*map(_mention, _fullest_forms(key, _drop_orphans(heard)))]
     folded = await facts.fold(tx, key, about, said, single_valued=all(each.single_valued for each in heard))
     rests = {each.claim_id: folded.rests.get(each.claim_id) for each in heard}
     await claims.rest_on(tx, {each.claim_id: row for each in heard if (row := rests[each.claim_id]) != each.row_id})
@@ -75,7 +75,7 @@ async def weigh_preference(tx: Executor, key: str) -> None:
         await _without_wish(tx, key, known, by_hand)
         return
     metadata = {"sources": wanted.sources} | ({"by_hand": by_hand} if by_hand else {})
-    if known is None or not known.learned or _stated(known) != (*wanted[:4], metadata):
+    if known is None or not known.learned or _fields_of(known) != (*wanted[:4], metadata):
         known_by: dict[str, Any] = {
             "source": wanted.source,
             "confidence": wanted.confidence,
@@ -92,7 +92,7 @@ async def weigh_instruction(tx: Executor, agent: str) -> None:
     versions = await instructions.history(tx, agent)
     base = next((each for each in reversed(versions) if not each.learned), None)
     active = next((each for each in versions if each.active), None)
-    lines = _lines(await claims.of(tx, "instruction", agent), base)
+    lines = _instruction_lines(await claims.of(tx, "instruction", agent), base)
     if not lines:
         await _as_written(tx, agent, base, active)
         return
@@ -150,15 +150,15 @@ def _not_over(heard: Sequence[StoredClaim]) -> list[StoredClaim]:
     return [each for each, end in holds if end is None or end < each.said_at]
 
 
-def _standing(heard: Sequence[StoredClaim]) -> list[StoredClaim]:
+def _drop_orphans(heard: Sequence[StoredClaim]) -> list[StoredClaim]:
     """Returns the claims without bare corrections whose corrected message is gone, since they mean nothing alone."""
     sources = {each.message_id for each in heard}
     standing = [each for each in heard if not each.details.get(BARE) or each.details[CORRECTS] in sources]
     # A removed correction may itself have been corrected.
-    return standing if len(standing) == len(heard) else _standing(standing)
+    return standing if len(standing) == len(heard) else _drop_orphans(standing)
 
 
-def _in_full(key: str, heard: Sequence[StoredClaim]) -> list[StoredClaim]:
+def _fullest_forms(key: str, heard: Sequence[StoredClaim]) -> list[StoredClaim]:
     """Returns the claims with each name and birthday in its fullest form, so that a longer form is no change."""
     holds = [each for each in heard if each.change == "holds"] if key in (*NAMED, "name", "birthday") else []
     spelled = {normalised(each.claim_value): each.claim_value for each in holds}
@@ -228,7 +228,7 @@ async def _without_wish(
     await events.add(tx, ACTOR, "set", "preference", known.preference_id)
 
 
-def _stated(known: UserPreference) -> tuple[object, ...]:
+def _fields_of(known: UserPreference) -> tuple[object, ...]:
     """Returns the fields that a wish also has, in its order, and the metadata."""
     return known.preference_value, known.preference_type, known.source, known.confidence_score, known.metadata
 
@@ -243,7 +243,7 @@ async def _as_written(tx: Executor, agent: str, base: Instruction | None, active
         await events.add(tx, ACTOR, "set", "instruction", base.id, {"version": base.version})
 
 
-def _lines(heard: Sequence[StoredClaim], base: Instruction | None) -> list[str]:
+def _instruction_lines(heard: Sequence[StoredClaim], base: Instruction | None) -> list[str]:
     """Returns what was asked for since the last instruction by hand, each once, without what was taken back."""
     lines: dict[str, str] = {}
     for each in heard:

@@ -125,10 +125,10 @@ def since(text: str, said_at: datetime) -> datetime | None:
 
 def _ago(found: re.Match[str], said_at: datetime) -> datetime | None:
     count = found["n"]
-    return _before(said_at, int(count) if count.isdecimal() else _NUMBERS[count.lower()], found["unit"].lower())
+    return _subtract(said_at, int(count) if count.isdecimal() else _NUMBERS[count.lower()], found["unit"].lower())
 
 
-def _before(moment: datetime, count: int, unit: str) -> datetime | None:
+def _subtract(moment: datetime, count: int, unit: str) -> datetime | None:
     start = moment.replace(hour=0, minute=0, second=0, microsecond=0)
     try:
         if unit in ("day", "week"):

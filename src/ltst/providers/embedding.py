@@ -73,18 +73,18 @@ class Embedding:
 
     async def dimensions(self) -> int:
         """Returns the length of its vectors, for which a remote model may have to be called."""
-        return await in_thread(self._asked, lambda: self.embedder.dimensions)
+        return await in_thread(self._translate_errors, lambda: self.embedder.dimensions)
 
     async def parts(self, texts: Sequence[str], *, room: int = 0) -> list[list[str]]:
         """Returns the parts of each text; runs in a thread, since long texts take a while."""
-        return await in_thread(self._asked, lambda: [self.embedder.parts(text, room=room) for text in texts])
+        return await in_thread(self._translate_errors, lambda: [self.embedder.parts(text, room=room) for text in texts])
 
     async def vectors(self, texts: Sequence[str], *, background: bool = False, question: bool = False) -> Vectors:
         """Returns a vector for each text, in order; `background` texts come after everyone else's.
 
         Some models expect other words before a `question` than before a text to be found.
         """
-        request = Request(self._prompted(texts, question), background)
+        request = Request(self._add_prompts(texts, question), background)
         if not request.texts:
             return check_vectors([], 0, await self.dimensions())
         with self._bell:
@@ -98,7 +98,7 @@ class Embedding:
             self._bell.notify()
         return await asyncio.wrap_future(request.answer)
 
-    def _prompted(self, texts: Sequence[str], question: bool) -> list[str]:
+    def _add_prompts(self, texts: Sequence[str], question: bool) -> list[str]:
         return [*texts] if self._prompts is None else [self._prompts(text, question) for text in texts]
 
     async def close(self) -> None:
@@ -138,7 +138,7 @@ class Embedding:
                 self._bell.wait_for(lambda: self._waiting or self._moments or self._closed or ENDING.is_set())
                 if self._closed or ENDING.is_set():
                     return []
-                if batch := self._urgent() or self._moment():
+                if batch := self._urgent() or self._next_batch():
                     return batch
                 self._measured = self._pool()
             self._sort()
@@ -151,7 +151,7 @@ class Embedding:
         self._line_up(served)
         return batch
 
-    def _moment(self) -> list[Portion]:
+    def _next_batch(self) -> list[Portion]:
         """Returns the next background batch, without callers who have gone away."""
         while self._moments:
             if batch := [portion for portion in self._moments.popleft() if not portion.request.answer.done()]:
@@ -203,7 +203,7 @@ class Embedding:
             milliseconds = round((time.perf_counter() - started) * 1000, 3)
             LOGGER.debug("embedded", extra={"texts": len(texts), "milliseconds": milliseconds})
 
-    def _asked(self, question: Callable[[], R]) -> R:
+    def _translate_errors(self, question: Callable[[], R]) -> R:
         try:
             return question()
         except Exception as problem:

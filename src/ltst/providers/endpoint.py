@@ -88,7 +88,7 @@ class Endpoint:
         """
         self._url = (base_url or DEFAULT_BASE_URL).rstrip("/")
         self._key, self._timeout = api_key, timeout
-        self._client = PerProcess(self._open)
+        self._client = PerProcess(self._make_client)
         self.host = host_of(self._url)
         self._named = f"{self.host} ({setting})" if setting else self.host
 
@@ -103,14 +103,14 @@ class Endpoint:
                 body = await passage.read()
         except TimeoutError:
             raise ModelUnavailable(f"{self.host} gave no answer within {self._timeout:g} seconds") from None
-        return self._read(body)
+        return self._parse_answer(body)
 
     async def stream(self, request: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:
         """Yields the answer chunk by chunk; raises ModelUnavailable if it breaks off before it is complete."""
         async with self._asked({**request, "stream": True}) as passage:
             if not passage.streamed:
                 # A server without streaming answers all at once.
-                yield as_chunk(self._read(await passage.read()))
+                yield as_chunk(self._parse_answer(await passage.read()))
                 return
             async for chunk in chunks(passage):
                 yield chunk
@@ -146,18 +146,18 @@ class Endpoint:
         passage = await self.send("POST", COMPLETIONS, body, {"content-type": "application/json"})
         try:
             if not passage.ok:
-                raise ModelUnavailable(f"{self.host} {_meaning(passage.status)}: HTTP {passage.status}")
+                raise ModelUnavailable(f"{self.host} {_explain_status(passage.status)}: HTTP {passage.status}")
             yield passage
         finally:
             await passage.aclose()
 
-    def _read(self, body: bytes) -> dict[str, Any]:
+    def _parse_answer(self, body: bytes) -> dict[str, Any]:
         answer = json_object(body, self.host)
         if not isinstance(answer.get("choices"), list) or not answer["choices"]:
             raise ModelUnavailable(f"{self.host} answered with something else than a completion")
         return answer
 
-    def _open(self) -> httpx.AsyncClient:
+    def _make_client(self) -> httpx.AsyncClient:
         try:
             import httpx
         except ImportError:
@@ -298,7 +298,7 @@ def as_chunk(answer: Mapping[str, Any]) -> dict[str, Any]:
     return {**answer, "choices": turned}
 
 
-def _meaning(status: int) -> str:
+def _explain_status(status: int) -> str:
     if FIRST_REDIRECT <= status < FIRST_ERROR:
         return "sends elsewhere, which is not followed"
     return PLAIN_MEANINGS.get(status, "gave no answer")

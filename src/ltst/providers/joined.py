@@ -47,7 +47,7 @@ class JoinedEmbedder(LocalEmbedder):
         import numpy as np
 
         by_local = super().embed([text.removeprefix(PUBLISHED) for text in texts])
-        both = product(np.hstack([by_local, _read(texts)]), _changes()["projection"])
+        both = product(np.hstack([by_local, _read_multilingual(texts)]), _changes()["projection"])
         alone = np.array([[text.startswith(PUBLISHED)] for text in texts])
         return check_vectors(np.where(alone, by_local, both), len(texts), DIMENSIONS)
 
@@ -63,7 +63,7 @@ class JoinedEmbedder(LocalEmbedder):
             super().warm(go_on)
 
 
-def _read(texts: Sequence[str]) -> NDArray[np.float32]:
+def _read_multilingual(texts: Sequence[str]) -> NDArray[np.float32]:
     """Returns the vectors of the multilingual model, which reads questions with weights of their own."""
     import numpy as np
 

@@ -108,7 +108,7 @@ class OpenAILanguageModel:
         self._host = host_of(self._url)
         self._model, self._key, self._timeout, self._retries = model, api_key, timeout, retries
         self._dialect = _Dialect()
-        self._client = PerProcess(self._open)
+        self._client = PerProcess(self._make_client)
         self.name = f"{model}@{self._host}"
 
     def __repr__(self) -> str:
@@ -125,7 +125,7 @@ class OpenAILanguageModel:
             if not isinstance(answer, _Refused):
                 # Kept only now: a prompt that is too long is refused in every dialect, and says nothing about any.
                 self._dialect = dialect
-                return self._read(answer, messages)
+                return self._as_completion(answer, messages)
             simpler = dialect.simpler(answer.said, schema is not None)
             if simpler is None:
                 raise TextRefused(f"{self._host} refused the request for {self._model} with HTTP {answer.status}")
@@ -157,17 +157,17 @@ class OpenAILanguageModel:
             said = f"{self._host} could not be asked: {type(problem).__name__}"
         raise kind(said)
 
-    def _read(self, answer: Any, messages: Messages) -> Completion:
+    def _as_completion(self, answer: Any, messages: Messages) -> Completion:
         try:
             text = answer.choices[0].message.content or ""
         except (AttributeError, IndexError, TypeError, KeyError):
             text = None
         if not isinstance(text, str):
             raise ModelUnavailable(f"{self._host} answered with something else than a completion")
-        read = _counted(answer, "prompt_tokens", lambda: sum(tokens.count(each["content"]) for each in messages))
-        return Completion(text, read, _counted(answer, "completion_tokens", lambda: tokens.count(text)))
+        read = _count_of(answer, "prompt_tokens", lambda: sum(tokens.count(each["content"]) for each in messages))
+        return Completion(text, read, _count_of(answer, "completion_tokens", lambda: tokens.count(text)))
 
-    def _open(self) -> Any:
+    def _make_client(self) -> Any:
         try:
             import openai
         except ImportError:
@@ -301,7 +301,7 @@ def host_of(url: str) -> str:
     return parts.hostname + port
 
 
-def _counted(answer: Any, name: str, estimate: Callable[[], int]) -> int:
+def _count_of(answer: Any, name: str, estimate: Callable[[], int]) -> int:
     """Returns what the endpoint counted, else an estimate, since not all endpoints count."""
     found = getattr(getattr(answer, "usage", None), name, None)
     return found if isinstance(found, int) and not isinstance(found, bool) and found >= 0 else estimate()

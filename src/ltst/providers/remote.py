@@ -129,7 +129,7 @@ class OpenAIEmbedder:
             with problem:
                 raise self._failure(problem) from None
         except (OSError, HTTPException) as problem:
-            raise _Busy(self._hidden(str(problem) or type(problem).__name__)) from None
+            raise _Busy(self._hide_key(str(problem) or type(problem).__name__)) from None
 
     def _failure(self, problem: HTTPError) -> Exception:
         """Returns the error that a status means: retry, other texts, or give up."""
@@ -137,14 +137,14 @@ class OpenAIEmbedder:
             body = problem.read(LONGEST_QUOTE * 4).decode(errors="replace")
         except OSError:
             body = ""
-        said = f"HTTP {problem.code} {self._hidden(' '.join(body.split()))[:LONGEST_QUOTE]}".strip()
+        said = f"HTTP {problem.code} {self._hide_key(' '.join(body.split()))[:LONGEST_QUOTE]}".strip()
         if problem.code == TOO_MANY_REQUESTS or problem.code >= 500:
             return _Busy(said, problem.headers.get("Retry-After"))
         if problem.code in BAD_TEXTS:
             return TextRefused(f"{self._host} refused the texts: {said}")
         return ModelUnavailable(f"{self._host} refused the request: {said}")
 
-    def _hidden(self, said: str) -> str:
+    def _hide_key(self, said: str) -> str:
         """Removes the key, which some endpoints repeat when they refuse it."""
         return said.replace(self._key, "***") if self._key else said
 

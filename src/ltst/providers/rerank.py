@@ -20,7 +20,7 @@ def reranked(reranker: Reranker, query: str, hits: Sequence[Hit]) -> list[Hit]:
     if not hits:
         return []
     try:
-        scores = _checked(reranker.scores(query, [hit.content for hit in hits]), len(hits))
+        scores = _check_scores(reranker.scores(query, [hit.content for hit in hits]), len(hits))
     except Exception as problem:  # noqa: BLE001 - someone else's model may fail in its own way, and the order stands
         LOGGER.warning("search goes without the reranker", extra={"reason": str(problem)})
         return [*hits]
@@ -30,7 +30,7 @@ def reranked(reranker: Reranker, query: str, hits: Sequence[Hit]) -> list[Hit]:
     return [replace(hit, score=ranked.score) for hit, ranked in zip(order, hits, strict=True)]
 
 
-def _checked(scores: Sequence[float], count: int) -> list[float]:
+def _check_scores(scores: Sequence[float], count: int) -> list[float]:
     numbers = [float(score) for score in scores]
     if len(numbers) != count or not all(map(math.isfinite, numbers)):
         raise ModelUnavailable(f"the reranker must give {count} finite scores, one for each text")

@@ -110,7 +110,7 @@ class RedisWindowCache:
         if timeout <= 0 or rest < 0 or lifetime <= 0 or connections < 1:
             raise Invalid("timeout and lifetime must be above 0 seconds, rest 0 or more, connections at least 1")
         self._failures = _failures()
-        self._url, self._timeout, self._rest, self._connections = _checked(url), timeout, rest, connections
+        self._url, self._timeout, self._rest, self._connections = _check_url(url), timeout, rest, connections
         self._milliseconds = max(1, round(lifetime * 1000))
         # Connections made on one loop cannot be used on another.
         self._clients = PerProcess[WeakKeyDictionary[asyncio.AbstractEventLoop, Any]](WeakKeyDictionary)
@@ -163,10 +163,10 @@ class RedisWindowCache:
         """Returns the client of the running loop."""
         loop, clients = asyncio.get_running_loop(), self._clients.get()
         if loop not in clients:
-            clients[loop] = self._connected()
+            clients[loop] = self._connect()
         return clients[loop]
 
-    def _connected(self) -> Any:
+    def _connect(self) -> Any:
         from redis.asyncio import BlockingConnectionPool, Redis
         from redis.asyncio.retry import Retry
         from redis.backoff import NoBackoff
@@ -210,7 +210,7 @@ def _failures() -> tuple[type[Exception], ...]:
     return RedisError, OSError
 
 
-def _checked(url: str) -> str:
+def _check_url(url: str) -> str:
     from redis.asyncio.connection import parse_url
 
     try:

@@ -30,14 +30,14 @@ class WordPieces:
 
     def ids(self, text: str, longest: int) -> list[int]:
         """Returns the ids of the pieces between the two marks, at most `longest` including the marks."""
-        pieces = self._read(text[:LONGEST_STRETCH]).ids
+        pieces = self._encode(text[:LONGEST_STRETCH]).ids
         return [self._begin, *pieces[: longest - 2], self._end]
 
     def parts(self, text: str, longest: int) -> list[str]:
         """Returns the text in parts of at most `longest` pieces, not counting the two marks."""
-        return by_pieces(text, longest, self._read)
+        return by_pieces(text, longest, self._encode)
 
-    def _read(self, text: str) -> Encoding:
+    def _encode(self, text: str) -> Encoding:
         # This blocks other threads; a batch would not, but it starts threads that do not survive a fork.
         return encoded(self._tokenizer, text)
 

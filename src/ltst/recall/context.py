@@ -190,7 +190,7 @@ def pack(
     """
     checked_budget(max_tokens)
     validate.choice(strategy, "strategy", STRATEGIES)
-    draft = _draft(ingredients, max_tokens, count, strategy, ready or made_ready(ingredients, count, strategy))
+    draft = _make_draft(ingredients, max_tokens, count, strategy, ready or made_ready(ingredients, count, strategy))
     if not draft.keep_all():
         draft.keep_shares()
         draft.borrow()
@@ -228,36 +228,36 @@ class Ready:
 def made_ready(ingredients: Ingredients, count: TokenCounter, strategy: str) -> Ready:
     """Prices what is already known while a search is still running."""
     sections = known_items(ingredients)
-    turns = None if strategy == "sliding_window_summary" else _turns(ingredients.window, count)
+    turns = None if strategy == "sliding_window_summary" else _price_turns(ingredients.window, count)
     return Ready({name: [price(each, count) for each in section] for name, section in sections.items()}, turns)
 
 
-def _turns(window: Sequence[ConversationMessage], count: TokenCounter, start: int = 0) -> list[Priced]:
+def _price_turns(window: Sequence[ConversationMessage], count: TokenCounter, start: int = 0) -> list[Priced]:
     return [price(turn(message, index), count) for index, message in enumerate(window[start:], start)]
 
 
-def _together(before: Priced, each: Priced) -> bool:
+def _share_line(before: Priced, each: Priced) -> bool:
     """Returns whether two neighbours share a line."""
     return each.item.group is not None and each.item.group == before.item.group
 
 
-def _lines(shown: Iterable[Priced]) -> list[list[Priced]]:
+def _group_lines(shown: Iterable[Priced]) -> list[list[Priced]]:
     """Groups the shown items into lines, in order."""
     lines: list[list[Priced]] = []
     for each in shown:
-        if lines and _together(lines[-1][-1], each):
+        if lines and _share_line(lines[-1][-1], each):
             lines[-1].append(each)
         else:
             lines.append([each])
     return lines
 
 
-def _ids(shown: Iterable[Priced]) -> set[str]:
+def _shown_ids(shown: Iterable[Priced]) -> set[str]:
     """Returns the ids of the messages that are shown in full."""
     return {each.item.id for each in shown if each.item.whole and each.item.id is not None}
 
 
-def _is_of(item: Ingredient, session_id: str | None) -> bool:
+def _belongs_to(item: Ingredient, session_id: str | None) -> bool:
     return session_id is not None and item.memory is not None and item.memory.session_id == session_id
 
 
@@ -288,13 +288,13 @@ class _Prompt:
 
     @cached_property
     def text(self) -> str:
-        return "\n\n".join([*([self.system] if self.parts else []), *_said(self.window), *_said(self.query)])
+        return "\n\n".join([*([self.system] if self.parts else []), *_texts_of(self.window), *_texts_of(self.query)])
 
     @property
     def sections(self) -> tuple[Section, ...]:
         system = [Section(name, text, self.count(text), sources) for name, text, sources in self.parts]
         spoken = [
-            Section(name, "\n\n".join(_said(turns)), _spent_on(turns), _sources(turns))
+            Section(name, "\n\n".join(_texts_of(turns)), _cost_of(turns), _sources(turns))
             for name, turns in (("window", self.window), ("query", self.query))
             if turns
         ]
@@ -304,23 +304,23 @@ class _Prompt:
     def tokens(self) -> int:
         """What the messages cost."""
         system = self.count(self.system) + MESSAGE_OVERHEAD if self.parts else 0
-        return system + _spent_on(self.window) + _spent_on(self.query)
+        return system + _cost_of(self.window) + _cost_of(self.query)
 
     def size(self) -> int:
         """Returns the cost of the more expensive form."""
         return max(self.tokens, self.count(self.text))
 
 
-def _spent_on(turns: Iterable[Priced]) -> int:
+def _cost_of(turns: Iterable[Priced]) -> int:
     """Returns what the turns cost as messages."""
     return sum([each.spoken + MESSAGE_OVERHEAD for each in turns])
 
 
-def _said(turns: Iterable[Priced]) -> list[str]:
+def _texts_of(turns: Iterable[Priced]) -> list[str]:
     return [each.said for each in turns]
 
 
-def _numbered(line: Sequence[Priced], references: dict[str, Source]) -> str:
+def _write_line(line: Sequence[Priced], references: dict[str, Source]) -> str:
     """Writes a line under the next reference and records it in `references`; repeated text appears once."""
     first = line[0].item
     if first.source is None:
@@ -358,14 +358,14 @@ class _Draft:
         for shelf in self.shelves.values():
             shelf.keep(shelf.items)
         self._forget_repeated()
-        roughly = self._reserved() + sum(shelf.spent for shelf in self.shelves.values())
+        roughly = self._reserved_tokens() + sum(shelf.spent for shelf in self.shelves.values())
         return roughly <= ROUNDING * self.most and self._size() <= self.most
 
     def keep_shares(self) -> None:
         """Fills each section up to its guaranteed share."""
         for shelf in self.shelves.values():
             shelf.keep([])
-        if self._reserved() > self.most:
+        if self._reserved_tokens() > self.most:
             self._cut_newest()
         instructions = self.shelves["instructions"]
         self.limits = {"instructions": self.most // 2}
@@ -409,7 +409,7 @@ class _Draft:
             sections,
             prompt.tokens,
             Sources(sources, prompt.references),
-            self._dropped(),
+            self._count_dropped(),
             memories=tuple(item.memory for item in shown if item.memory is not None),
             preferences=tuple(item.preference for item in shown if item.preference is not None),
             references=prompt.references,
@@ -420,16 +420,16 @@ class _Draft:
         references: dict[str, Source] = {}
         for name, title in TITLES.items():
             if shown := self.shelves[name].shown:
-                lines = [_numbered(line, references) for line in _lines(shown)]
+                lines = [_write_line(line, references) for line in _group_lines(shown)]
                 parts.append((name, "\n".join([*filter(None, [title]), *lines]), _sources(shown)))
         newest = [] if self.newest is None else [self.newest]
         turns = self.shelves["window"].kept + ([] if self.asked else newest)
         window = sorted(turns, key=lambda each: each.item.place)
         return _Prompt(parts, window, newest if self.asked else [], self.count, self.today, references)
 
-    def _dropped(self) -> dict[str, int]:
+    def _count_dropped(self) -> dict[str, int]:
         dropped = {
-            shelf.name: len(self._wanted(shelf)) - sum(each.item.whole for each in shelf.kept)
+            shelf.name: len(self._wanted_items(shelf)) - sum(each.item.whole for each in shelf.kept)
             for shelf in self.shelves.values()
         }
         if self.newest is not None and not self.newest.item.whole:
@@ -442,23 +442,23 @@ class _Draft:
         return self.prompt.size()
 
     def _fill(self, shelf: Shelf, limit: int) -> None:
-        shelf.fill(min(limit, self._room(shelf)), self._wanted(shelf))
+        shelf.fill(min(limit, self._room(shelf)), self._wanted_items(shelf))
 
-    def _wanted(self, shelf: Shelf) -> list[Priced]:
+    def _wanted_items(self, shelf: Shelf) -> list[Priced]:
         """Returns the items of a section, without those that need not be recalled."""
-        return self._needed(shelf, shelf.items)
+        return self._without_shown(shelf, shelf.items)
 
-    def _needed(self, shelf: Shelf, items: list[Priced]) -> list[Priced]:
+    def _without_shown(self, shelf: Shelf, items: list[Priced]) -> list[Priced]:
         """Returns the items without those that the prompt already shows, or would show first if it had more room."""
         window, recalled = self.shelves["window"], self.shelves["recalled"]
         if not items:
             return items
         if shelf is recalled:
-            turns = _ids(window.kept if self.newest is None else [*window.kept, self.newest])
+            turns = _shown_ids(window.kept if self.newest is None else [*window.kept, self.newest])
             whose = None if window.complete() else self.session_id
-            return [each for each in items if each.item.id not in turns and not _is_of(each.item, whose)]
+            return [each for each in items if each.item.id not in turns and not _belongs_to(each.item, whose)]
         if shelf.name == "episodes" and recalled.kept:
-            told = _ids(recalled.kept)
+            told = _shown_ids(recalled.kept)
             return [each for each in items if not (sources := each.item.sources) or not told.issuperset(sources)]
         return items
 
@@ -467,12 +467,12 @@ class _Draft:
         before = sum(len(shelf.kept) for shelf in self.shelves.values())
         for name in ("recalled", "episodes"):
             shelf = self.shelves[name]
-            kept = self._needed(shelf, shelf.kept)
+            kept = self._without_shown(shelf, shelf.kept)
             if len(kept) < len(shelf.kept):
                 shelf.keep(kept)
         return sum(len(shelf.kept) for shelf in self.shelves.values()) < before
 
-    def _reserved(self) -> int:
+    def _reserved_tokens(self) -> int:
         return 0 if self.newest is None else self.newest.cost
 
     def _room(self, shelf: Shelf) -> int:
@@ -480,7 +480,7 @@ class _Draft:
         others = [each for each in self.shelves.values() if each is not shelf and each.kept]
         names = {shelf.name, *(each.name for each in others)} - {"window"}
         frame = (MESSAGE_OVERHEAD if names else 0) + (self.preamble if names - {"instructions"} else 0)
-        return self.most - self._reserved() - frame - sum(each.spent for each in others)
+        return self.most - self._reserved_tokens() - frame - sum(each.spent for each in others)
 
     def _borrowable(self, shelf: Shelf) -> int:
         room, share = self._room(shelf), self.limits[shelf.name]
@@ -503,18 +503,18 @@ class _Draft:
             self.newest = piece[0] if piece else self.newest
 
 
-def _draft(ingredients: Ingredients, most: int, count: TokenCounter, strategy: str, ready: Ready) -> _Draft:
+def _make_draft(ingredients: Ingredients, most: int, count: TokenCounter, strategy: str, ready: Ready) -> _Draft:
     window, asking = ingredients.window, newest(ingredients.window, ingredients.query)
     raw = len(window) if ingredients.turns is None else ingredients.turns
-    told, older = _told(ingredients, most, count, raw) if strategy == "sliding_window_summary" else ("", 0)
+    told, older = _summarise_older(ingredients, most, count, raw) if strategy == "sliding_window_summary" else ("", 0)
     older = max(older, len(window) - raw)
-    turns = _turns(window, count, older) if ready.turns is None else ready.turns[older:]
+    turns = _price_turns(window, count, older) if ready.turns is None else ready.turns[older:]
     found = found_items(ingredients, told)
     priced = {**ready.sections, **{name: [price(each, count) for each in section] for name, section in found.items()}}
     priced["window"] = [each for each in reversed(turns) if asking is None or each.item.place != asking.place]
     asked = frozenset(terms(ingredients.topic or ingredients.query or ""))
     return _Draft(
-        {name: _shelf(name, priced[name], count, most, asked) for name in (*TITLES, "window")},
+        {name: _make_shelf(name, priced[name], count, most, asked) for name in (*TITLES, "window")},
         None if asking is None else price(asking, count, gap=""),  # the other items include the gaps
         asking is not None and asking.place == (len(window),),
         window[-1].session_id if window else None,
@@ -525,7 +525,7 @@ def _draft(ingredients: Ingredients, most: int, count: TokenCounter, strategy: s
     )
 
 
-def _told(ingredients: Ingredients, most: int, count: TokenCounter, raw: int) -> tuple[str, int]:
+def _summarise_older(ingredients: Ingredients, most: int, count: TokenCounter, raw: int) -> tuple[str, int]:
     """Returns a summary of the older turns and how many it covers; ("", 0) if it has no room.
 
     What a tool or a page said is not summarised: it would appear there as if people had said it.
@@ -537,14 +537,14 @@ def _told(ingredients: Ingredients, most: int, count: TokenCounter, raw: int) ->
     return told, len(older) if told else 0
 
 
-def _shelf(name: str, items: list[Priced], count: TokenCounter, most: int, asked: frozenset[str]) -> Shelf:
+def _make_shelf(name: str, items: list[Priced], count: TokenCounter, most: int, asked: frozenset[str]) -> Shelf:
     title = TITLES.get(name)
     heading = count(title + "\n\n") if title else 0
-    _number(each.item for each in items)
+    _number_items(each.item for each in items)
     return Shelf(name, items, heading, count, most, asked if name in ASKED_FOR else None)
 
 
-def _number(items: Iterable[Ingredient]) -> None:
+def _number_items(items: Iterable[Ingredient]) -> None:
     """Numbers the items by their place, so that the long sort keys need not be compared again."""
     order, before = -1, None
     for each in sorted(items, key=lambda item: item.place):

@@ -27,14 +27,14 @@ def excerpt(text: str, asked: frozenset[str], fits: Callable[[str], bool]) -> st
     chosen: set[int] = set()
     failed = 0
     for at in _by_weight(sentences, asked):
-        if fits(_joined(sentences, chosen | {at}, more)):
+        if fits(_join(sentences, chosen | {at}, more)):
             chosen.add(at)
             failed = 0
         elif not chosen:
             return _to_a_word(cut(sentences[at], fits))
         elif (failed := failed + 1) == TRIED:
             break
-    return _joined(sentences, chosen, more)
+    return _join(sentences, chosen, more)
 
 
 def _to_a_word(piece: str | None) -> str | None:
@@ -57,7 +57,7 @@ def _by_weight(sentences: Sequence[str], asked: frozenset[str]) -> list[int]:
     return sorted(range(len(sentences)), key=lambda at: (-weights[at], at))
 
 
-def _joined(sentences: Sequence[str], chosen: set[int], more: bool) -> str:
+def _join(sentences: Sequence[str], chosen: set[int], more: bool) -> str:
     """Joins the chosen sentences, with a marker for whatever is missing before, between and after them."""
     told, last = "", -1
     for at in sorted(chosen):

@@ -86,23 +86,23 @@ def known_items(ingredients: Ingredients) -> dict[str, list[Ingredient]]:
         "preferences": _wishes(ingredients.wishes) + _preferences(ingredients.preferences),
         "facts": _facts(ingredients.facts, ingredients.topic),
         "contexts": _contexts(ingredients.contexts),
-        "working": _working(ingredients.working),
+        "working": _working_items(ingredients.working),
     }
-    return _telling(known)
+    return _drop_empty(known)
 
 
 def found_items(ingredients: Ingredients, told: str) -> dict[str, list[Ingredient]]:
     """Returns the items of the sections that search fills, and of the summary, the most useful first."""
     found = {
         "summary": _summaries([ingredients.summary, told]),
-        "episodes": _recalled(ingredients.episodes),
-        "documents": _recalled(ingredients.documents),
-        "recalled": _recalled(ingredients.recalled),
+        "episodes": _recalled_items(ingredients.episodes),
+        "documents": _recalled_items(ingredients.documents),
+        "recalled": _recalled_items(ingredients.recalled),
     }
-    return _telling(found)
+    return _drop_empty(found)
 
 
-def _telling(sections: Mapping[str, Sequence[Ingredient]]) -> dict[str, list[Ingredient]]:
+def _drop_empty(sections: Mapping[str, Sequence[Ingredient]]) -> dict[str, list[Ingredient]]:
     """Returns the sections without items that have no text."""
     return {name: [each for each in section if each.content] for name, section in sections.items()}
 
@@ -112,7 +112,9 @@ def turn(message: ConversationMessage, index: int) -> Ingredient:
     role = role_of(message)
     if role in ("user", "assistant", "system") and message.trusted:
         return Ingredient(message.content, (index,), id=message.message_id, role=role)
-    return Ingredient(message.content, (index,), shown=partial(_unheard, role), id=message.message_id, role="user")
+    return Ingredient(
+        message.content, (index,), shown=partial(_show_untrusted, role), id=message.message_id, role="user"
+    )
 
 
 def newest(window: Sequence[ConversationMessage], query: str | None) -> Ingredient | None:
@@ -137,11 +139,11 @@ def utc(when: datetime) -> datetime:
     return when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
 
 
-def _unheard(role: str, content: str) -> str:
+def _show_untrusted(role: str, content: str) -> str:
     return f"[{role if role in ('user', 'assistant') else 'tool'}, {UNTRUSTED}] {data(content)}"
 
 
-def _keyed(key: str, value: str) -> str:
+def _key_and_value(key: str, value: str) -> str:
     return f"{key}: {value}"
 
 
@@ -160,9 +162,9 @@ def _preferences(preferences: Iterable[UserPreference]) -> list[Ingredient]:
     return [
         Ingredient(
             flat(each.preference_value),
-            (_moment(each.created_at), each.preference_key),
+            (_sort_time(each.created_at), each.preference_key),
             Source("preference", each.preference_id),
-            shown=partial(_keyed, flat(each.preference_key)),
+            shown=partial(_key_and_value, flat(each.preference_key)),
             preference=each.preference_id,
         )
         for each in sorted(preferences, key=lambda each: (-each.confidence_score, each.preference_key))
@@ -175,10 +177,10 @@ def _facts(facts: Iterable[Fact], topic: str | None) -> list[Ingredient]:
     return [
         Ingredient(
             flat(each.fact_value),
-            (_moment(each.recorded_at), each.fact_key, each.fact_id),
+            (_sort_time(each.recorded_at), each.fact_key, each.fact_id),
             Source("fact", each.fact_id, _source_of(each)),
             _fact_details(each),
-            partial(_keyed, flat(each.label)),
+            partial(_key_and_value, flat(each.label)),
             memory=_fact_recalled(each),
         )
         for each in sorted(
@@ -224,7 +226,7 @@ def _contexts(contexts: Iterable[ConversationContext]) -> list[Ingredient]:
             (each.context_type, each.context_key),
             Source("context", str(each.context_id)),
             (detail(each.context_type),),
-            partial(_keyed, flat(each.context_key)),
+            partial(_key_and_value, flat(each.context_key)),
             memory=_context_recalled(each),
         )
         for each in contexts
@@ -236,10 +238,12 @@ def _context_recalled(context: ConversationContext) -> Hit:
     return Hit("context", str(context.context_id), told, 0.0, {}, context.created_at, context.session_id, None, ())
 
 
-def _recalled(recalled: Iterable[Hit]) -> list[Ingredient]:
+def _recalled_items(recalled: Iterable[Hit]) -> list[Ingredient]:
     """Returns hits without duplicates, the best first, with an assistant's words weighed down; shown by time."""
     unique: dict[tuple[str, str, str], Hit] = {}
-    for each in sorted(recalled, key=lambda each: (-_worth(each), -_seconds(each.occurred_at), each.id, each.content)):
+    for each in sorted(
+        recalled, key=lambda each: (-_weigh_hit(each), -_seconds(each.occurred_at), each.id, each.content)
+    ):
         unique.setdefault((each.kind, each.id, each.content), each)
     return [_recalled_item(each, _recalled_details(each)) for each in unique.values()]
 
@@ -248,13 +252,13 @@ def _recalled_item(recalled: Hit, details: tuple[str, ...]) -> Ingredient:
     of_message = (recalled.id,) if recalled.kind == "message" else ()
     return Ingredient(
         flat(recalled.content),
-        (_moment(recalled.occurred_at), recalled.id, recalled.content),
+        (_sort_time(recalled.occurred_at), recalled.id, recalled.content),
         Source(recalled.kind, recalled.id, recalled.sources or of_message),
         details,
         id=recalled.id if recalled.kind == "message" else None,
         own=not _is_assistants(recalled),
         memory=recalled,
-        group=_group(recalled, details),
+        group=_group_key(recalled, details),
     )
 
 
@@ -262,7 +266,7 @@ def _is_assistants(hit: Hit) -> bool:
     return hit.kind == "message" and SPEAKERS.get(hit.role or hit.speaker or "") == "assistant"
 
 
-def _worth(hit: Hit) -> float:
+def _weigh_hit(hit: Hit) -> float:
     return hit.score * (ASSISTANT_WEIGHT if _is_assistants(hit) else 1.0)
 
 
@@ -280,25 +284,27 @@ def _speaker(recalled: Hit) -> str | None:
     return name and (detail(name) or UNNAMED)
 
 
-def _group(recalled: Hit, details: tuple[str, ...]) -> tuple[Any, ...] | None:
+def _group_key(recalled: Hit, details: tuple[str, ...]) -> tuple[Any, ...] | None:
     """Returns the key by which neighbours share a line: same speaker, day and conversation, or same document."""
     if recalled.kind == "message" and recalled.session_id is not None:
         return (recalled.kind, recalled.session_id, *details)
     return (recalled.kind, recalled.id, *details) if recalled.kind == "document" else None
 
 
-def _working(working: Mapping[str, Any]) -> list[Ingredient]:
+def _working_items(working: Mapping[str, Any]) -> list[Ingredient]:
     return [
-        Ingredient(flat(_value(working[key])), (key,), Source("working", key), shown=partial(_keyed, flat(key)))
+        Ingredient(
+            flat(_as_text(working[key])), (key,), Source("working", key), shown=partial(_key_and_value, flat(key))
+        )
         for key in sorted(working)
     ]
 
 
-def _value(value: Any) -> str:
+def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
 
 
-def _moment(when: datetime | None) -> datetime:
+def _sort_time(when: datetime | None) -> datetime:
     """Returns a time to sort by; items without one come last."""
     return datetime.max.replace(tzinfo=UTC) if when is None else utc(when)
 

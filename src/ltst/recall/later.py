@@ -37,7 +37,7 @@ def holding_first(question: str, found: Sequence[Hit]) -> list[Hit]:
     """Returns the hits with each replaced one moved behind its replacement, whose score it then takes."""
     order = [*found]
     least = LEAST_NOW if NOW.search(question) else LEAST
-    for _, older, newer in sorted(_replaced(found[:COMPARED], least), key=lambda each: -each[0]):
+    for _, older, newer in sorted(_find_replaced(found[:COMPARED], least), key=lambda each: -each[0]):
         # Earlier moves may have changed both places.
         places = {each.id: place for place, each in enumerate(order)}
         before, after = places[older.id], places[newer.id]
@@ -48,7 +48,7 @@ def holding_first(question: str, found: Sequence[Hit]) -> list[Hit]:
     return order
 
 
-def _replaced(found: Sequence[Hit], least: float) -> Iterator[tuple[float, Hit, Hit]]:
+def _find_replaced(found: Sequence[Hit], least: float) -> Iterator[tuple[float, Hit, Hit]]:
     """Yields pairs of an older hit and a newer one that likely replaced it, each with that likelihood."""
     told = [each for each in found if tells(each)]
     words = {each.id: {*terms(each.content)} for each in told} if len(told) > 1 else {}

@@ -112,12 +112,12 @@ def rank(scores: Scores, boost: Floats | None = None) -> Ranked:
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     line = _Line.of(scores.sessions[order], scores.positions[order])
-    said = _said(scores.retold, order)
+    said = _mark_said(scores.retold, order)
     whole, rows = scores.whole, place[scores.matched]
     idf = rarity(whole.holders if whole else held(scores.frequencies[said[rows]]), scores.said)
     words, dense = scores.words[order], scores.dense[order]
     usual = max(whole.words if whole and whole.words else float(words[said].mean()), 1.0)
-    compared, known = bool((dense > -2).any()), _known(dense)
+    compared, known = bool((dense > -2).any()), _fill_missing(dense)
     held_by = line.table(rows, scores.frequencies)
     near, around = line.around(rows, held_by)
     lexical = portions(line.spread(rows, bm25(scores.frequencies, idf, words[rows] / usual)), said)
@@ -130,7 +130,7 @@ def rank(scores: Scores, boost: Floats | None = None) -> Ranked:
         "dense": np.where(dense > -2, scaled(known, said, SPREAD), lexical * said if compared else 0.0),
         "session_lexical": by_session,
         "session_dense": np.where(
-            _compared(dense, line),
+            _has_vectors(dense, line),
             scaled(_session_dense(known, line), said, SPREAD),
             by_session if compared else 0.0,
         ),
@@ -182,14 +182,14 @@ class _Line:
         near = reached[REACH : len(reached) - REACH].nonzero()[0]
         sums = table.copy()
         for step in range(1, min(REACH, len(self.groups) - 1) + 1):
-            counted = self._beside(step, REACH).astype(np.float32)
+            counted = self._is_near(step, REACH).astype(np.float32)
             sums[:, step:] += table[:, :-step] * counted
             sums[:, :-step] += table[:, step:] * counted
         return near, np.ascontiguousarray(sums[:, near].T, np.float64)
 
     def beside(self, values: Floats) -> Floats:
         """Returns, for each row, the sum of the values of its two neighbours in the same session."""
-        same = self._beside(1, 1)
+        same = self._is_near(1, 1)
         total = np.zeros(len(values))
         total[1:] = np.where(same, values[:-1], 0.0)
         total[:-1] += np.where(same, values[1:], 0.0)
@@ -201,7 +201,7 @@ class _Line:
         total[rows] = values
         return total
 
-    def _beside(self, step: int, reach: int) -> NDArray[np.bool_]:
+    def _is_near(self, step: int, reach: int) -> NDArray[np.bool_]:
         """Returns, for each row from `step` on, whether the row `step` before it is near and in the same session.
 
         Rows may be missing in between, so the next row in the line need not be near.
@@ -211,7 +211,7 @@ class _Line:
         return same
 
 
-def _said(retold: NDArray[np.bool_] | None, order: Integers) -> NDArray[np.bool_]:
+def _mark_said(retold: NDArray[np.bool_] | None, order: Integers) -> NDArray[np.bool_]:
     """Marks the units by which scores are scaled: all that were said, or every unit if all are retold."""
     if retold is None or retold.all():
         return np.ones(len(order), dtype=bool)
@@ -260,7 +260,7 @@ def relevance(dense: Floats, covered: Floats) -> Floats:
     return (np.maximum(dense, 0.0) + COVERAGE * covered) / (1 + COVERAGE)
 
 
-def _known(dense: Floats) -> Floats:
+def _fill_missing(dense: Floats) -> Floats:
     """Returns the similarities, with the least one in place of missing vectors."""
     known = dense > -2
     return np.where(known, dense, dense[known].min() if known.any() else 0.0)
@@ -274,7 +274,7 @@ def _session_lexical(line: _Line, table: Counts, said: NDArray[np.bool_], conver
     return weighed[line.groups]
 
 
-def _compared(dense: Floats, line: _Line) -> NDArray[np.bool_]:
+def _has_vectors(dense: Floats, line: _Line) -> NDArray[np.bool_]:
     """Returns whether any unit of each unit's session has a vector; without one, a session is judged by words."""
     has_any: NDArray[np.bool_] = np.logical_or.reduceat(dense > -2, line.starts)[line.groups]
     return has_any

@@ -150,11 +150,11 @@ async def look(
     # A narrow filter has no total of words: the database chose by it already, and if it chose none, nothing passes.
     if seen.units is not None or seen.total is None or seen.total_words is None:
         return seen
-    units, dense = await search.candidates(database, user_id, asked, filters, _chosen(question, seen, depth))
+    units, dense = await search.candidates(database, user_id, asked, filters, _choose_candidates(question, seen, depth))
     return replace(seen, units=units, dense=dense)
 
 
-def _chosen(question: Question, seen: Look, depth: int) -> list[int]:
+def _choose_candidates(question: Question, seen: Look, depth: int) -> list[int]:
     """Returns the numbers of the candidates: the best by words, the nearest by vector, and their neighbours."""
     by_words = question.postings(seen).best(depth, seen.total or 0, len(question.terms))
     nearest = np.array(seen.nearest or (), dtype=np.int64)
@@ -289,9 +289,9 @@ def _answers(question: Question, memory: _Memory, seen: Look, limit: int, floor:
     order = np.argsort(-ranked.total, kind="stable")
     if question.terms and not seen.speakers:
         order = order[_is_worth_finding(units, scores.matched)[order]]
-    order = _once(memory, order, limit)
+    order = _drop_copies(memory, order, limit)
     order = order[np.argsort(-ranked.total[order], kind="stable")]
-    return _best(units, order, ranked, {**ranked.arms, **boosts}, best) if len(order) else []
+    return _describe_best(units, order, ranked, {**ranked.arms, **boosts}, best) if len(order) else []
 
 
 def _is_worth_finding(units: Any, matched: rank.Integers) -> NDArray[np.bool_]:
@@ -330,12 +330,12 @@ def _scores(memory: _Memory, terms: int, seen: Look) -> rank.Scores:
         matched=matched,
         frequencies=frequencies[matched],
         retold=memory.units["retold"],
-        whole=None if seen.total is None else _whole(seen.total, seen, memory.holders[:terms]),
+        whole=None if seen.total is None else _make_whole(seen.total, seen, memory.holders[:terms]),
         assisted=bool(memory.units["by_machine"].any()),
     )
 
 
-def _whole(total: int, seen: Look, holders: rank.Floats) -> rank.Whole:
+def _make_whole(total: int, seen: Look, holders: rank.Floats) -> rank.Whole:
     words = None if seen.total_words is None else seen.total_words / max(total, 1)
     return rank.Whole(total, words, max(seen.conversations or 0, 1), holders)
 
@@ -344,7 +344,7 @@ def _boosts(question: Question, memory: _Memory, speakers: Sequence[str]) -> dic
     """Returns score boosts for units that match the speaker, time or answer asked for. Boosts never exclude a unit."""
     units = memory.units
     boosts: dict[str, rank.Floats] = {}
-    named = _named(question.text, speakers)
+    named = _find_named_speaker(question.text, speakers)
     if named is not None:
         boosts["speaker"] = rank.SPEAKER * (units["speaker"] == _speaker(named))
     elif not ADDRESSED.search(question.text) and units["by_machine"].any():
@@ -368,11 +368,11 @@ def _boosts(question: Question, memory: _Memory, speakers: Sequence[str]) -> dic
         moments = EPOCH + units["microseconds"] / 1e6
         boosts["temporal"] = rank.TEMPORAL * np.exp(-temporal.days_apart(intervals, moments) / FADING_DAYS)
     if question.about_now and not speakers:
-        boosts |= _holding(question, memory)
+        boosts |= _boost_current(question, memory)
     return boosts
 
 
-def _holding(question: Question, memory: _Memory) -> dict[str, rank.Floats]:
+def _boost_current(question: Question, memory: _Memory) -> dict[str, rank.Floats]:
     """Returns boosts for what likely holds now. For talk with an assistant only: people who chat tell past events."""
     units, boosts = memory.units, dict[str, rank.Floats]()
     if units["outdated"].any():
@@ -409,7 +409,7 @@ def _speaker(name: str) -> int:
     return int.from_bytes(md5(name.encode(), usedforsecurity=False).digest()[:4], signed=True)
 
 
-def _named(text: str, speakers: Iterable[str]) -> str | None:
+def _find_named_speaker(text: str, speakers: Iterable[str]) -> str | None:
     """Returns the speaker whose name the question mentions; None if it mentions none or more than one."""
     names = [*speakers]
     asked = {*terms(text)} if names else set[str]()
@@ -417,14 +417,14 @@ def _named(text: str, speakers: Iterable[str]) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
-def _once(memory: _Memory, order: rank.Integers, limit: int) -> rank.Integers:
+def _drop_copies(memory: _Memory, order: rank.Integers, limit: int) -> rank.Integers:
     """Returns the first `limit` units without copies: a fork repeats the earlier messages at the same time and place.
 
     The original, which was indexed first, stands for its copies. Where neither the text nor a vector can tell a copy
     from another message of the same moment, all are kept.
     """
     seen, kept = dict[tuple[Any, ...], int](), list[int]()
-    for number, (moment, position, words, said, similarity) in _told(memory, order, limit):
+    for number, (moment, position, words, said, similarity) in _identify(memory, order, limit):
         near = 0.0 if said else similarity
         known = len(kept)
         if near > -2 and position > 0:
@@ -438,7 +438,7 @@ def _once(memory: _Memory, order: rank.Integers, limit: int) -> rank.Integers:
     return np.array(kept, dtype=np.int64)
 
 
-def _told(memory: _Memory, order: rank.Integers, limit: int) -> Iterator[tuple[int, tuple[Any, ...]]]:
+def _identify(memory: _Memory, order: rank.Integers, limit: int) -> Iterator[tuple[int, tuple[Any, ...]]]:
     """Yields what distinguishes each unit from its copies, in ranked order. Reads a few at a time: few are needed."""
     for start in range(0, min(COPIES * limit, len(order)), 2 * limit):
         some = order[start : min(start + 2 * limit, COPIES * limit)]
@@ -446,7 +446,7 @@ def _told(memory: _Memory, order: rank.Integers, limit: int) -> Iterator[tuple[i
         yield from zip(some.tolist(), zip(*(units[name].tolist() for name in TELLING), near, strict=True), strict=True)
 
 
-def _best(
+def _describe_best(
     units: Any, order: rank.Integers, ranked: rank.Ranked, arms: Mapping[str, rank.Floats], best: float
 ) -> list[dict[str, Any]]:
     shares = ranked.total[order] / top if (top := float(ranked.total[order[0]])) > 0 else np.ones(len(order))

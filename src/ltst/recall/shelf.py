@@ -22,7 +22,7 @@ UNNUMBERED = "m99"  # stands in for a reference that is not known yet
 LONGEST_OWN, LONGEST_OTHERS = 8, 16
 
 
-def _spoken(role: str, content: str) -> str:
+def _show_turn(role: str, content: str) -> str:
     """Returns a turn for the one-text form. Later lines are indented, so that none looks like a speaker or a memory."""
     return f"{role}: {indented(content)}"
 
@@ -49,12 +49,12 @@ def price(item: Ingredient, count: TokenCounter, gap: str = "\n\n", content: str
     """Returns the item with its cost in the more expensive of the two forms, including the gap after it."""
     text = item.shown(item.content if content is None else content)
     if item.role is None:
-        return Priced(item, text, count(_alone(item, text) + gap))
-    spoken, said = count(text), _spoken(item.role, text)
+        return Priced(item, text, count(_show_alone(item, text) + gap))
+    spoken, said = count(text), _show_turn(item.role, text)
     return Priced(item, text, max(spoken + MESSAGE_OVERHEAD, count(said + gap)), spoken, said)
 
 
-def _alone(item: Ingredient, text: str) -> str:
+def _show_alone(item: Ingredient, text: str) -> str:
     """Returns how the system message shows an item that shares its line with no other."""
     return text if item.source is None else written(UNNUMBERED, item.details, text)
 
@@ -82,7 +82,7 @@ class Shelf:
     def shown(self) -> list[Priced]:
         """The kept items in the order in which they are shown."""
         if self._shown is None:
-            self._shown = sorted(self.kept, key=_order)
+            self._shown = sorted(self.kept, key=_order_of)
         return self._shown
 
     @property
@@ -95,9 +95,9 @@ class Shelf:
     def fill(self, limit: int, wanted: Sequence[Priced]) -> None:
         """Keeps what fits, the most useful first; the window stops at the first gap. If nothing fits, keeps a part."""
         room = limit - self.heading
-        kept = self._fitting(room, wanted) if self.asked is None else self._shortened(room, wanted)
+        kept = self._fit(room, wanted) if self.asked is None else self._fit_excerpts(room, wanted)
         if wanted and not kept and room >= WORTH_CUTTING:
-            kept = self._part(wanted[0].item, room)
+            kept = self._fit_part(wanted[0].item, room)
         self.keep(kept)
 
     def complete(self) -> bool:
@@ -107,17 +107,17 @@ class Shelf:
     def _cost(self) -> int:
         if self.asked is None:  # such sections have no groups
             return sum([each.cost for each in self.kept])
-        costs = [self._after(before, each) for before, each in pairwise(self.shown)]
+        costs = [self._cost_after(before, each) for before, each in pairwise(self.shown)]
         return self.shown[0].cost + sum(costs)
 
-    def _after(self, before: Priced | None, each: Priced) -> int:
+    def _cost_after(self, before: Priced | None, each: Priced) -> int:
         """Returns what an item costs after another: neighbours of one group share a line."""
         group = each.item.group
         if group is None or before is None or before.item.group != group:
             return each.cost
         return each.added(self.count) if each.joined is None else each.joined
 
-    def _fitting(self, room: int, wanted: Sequence[Priced]) -> list[Priced]:
+    def _fit(self, room: int, wanted: Sequence[Priced]) -> list[Priced]:
         kept: list[Priced] = []
         for each in wanted:
             if each.cost <= room:
@@ -127,7 +127,7 @@ class Shelf:
                 break
         return kept
 
-    def _grouped(self, room: int, wanted: Iterable[Priced]) -> tuple[list[Priced], int]:
+    def _fit_groups(self, room: int, wanted: Iterable[Priced]) -> tuple[list[Priced], int]:
         """Returns as many items as fit, with neighbours of one group sharing a line, and the room that is left."""
         kept: list[Priced] = []
         shown: list[Priced] = []  # the same, in the order shown
@@ -135,9 +135,9 @@ class Shelf:
         for each in wanted:
             at = bisect_left(places, each.item.order)
             before, behind = shown[at - 1] if at else None, shown[at] if at < len(shown) else None
-            dearer = self._after(before, each)
+            dearer = self._cost_after(before, each)
             if behind is not None:
-                dearer += self._after(each, behind) - self._after(before, behind)
+                dearer += self._cost_after(each, behind) - self._cost_after(before, behind)
             if dearer <= room:
                 kept.append(each)
                 shown.insert(at, each)
@@ -145,37 +145,37 @@ class Shelf:
                 room -= dearer
         return kept, room
 
-    def _shortened(self, room: int, wanted: Sequence[Priced]) -> list[Priced]:
+    def _fit_excerpts(self, room: int, wanted: Sequence[Priced]) -> list[Priced]:
         """Returns as many items as fit as excerpts; the room left over lengthens them, the user's own words first."""
-        kept, room = self._grouped(room, map(self._short, wanted))
+        kept, room = self._fit_groups(room, map(self._excerpt_of, wanted))
         cut = [at for at, each in enumerate(kept) if not each.item.whole]
         whole = {each.item.order: each for each in wanted} if cut else {}
         for at in sorted(cut, key=lambda at: (not kept[at].item.own, at)):
             short, long = kept[at], whole[kept[at].item.order]
             if room < min(WORTH_CUTTING, long.cost - short.cost):
                 continue
-            longer = [long] if long.cost - short.cost <= room else self._part(long.item, short.cost + room)
+            longer = [long] if long.cost - short.cost <= room else self._fit_part(long.item, short.cost + room)
             for each in longer:
                 room -= each.cost - short.cost
                 kept[at] = each
         return kept
 
-    def _short(self, each: Priced) -> Priced:
+    def _excerpt_of(self, each: Priced) -> Priced:
         """Returns the item, or a cached excerpt of it if it is long."""
         most = self.most // (LONGEST_OWN if each.item.own else LONGEST_OTHERS)
         if each.cost <= most:
             return each
         order = each.item.order
         if order not in self.short:
-            self.short[order] = (self._part(each.item, most) or [each])[0]
+            self.short[order] = (self._fit_part(each.item, most) or [each])[0]
         return self.short[order]
 
-    def _part(self, item: Ingredient, room: int) -> list[Priced]:
+    def _fit_part(self, item: Ingredient, room: int) -> list[Priced]:
         """Returns the most telling part of an item that fits into the room, as a list of one or none."""
         return part(item, room, self.count, self.asked)
 
 
-def _order(each: Priced) -> int:
+def _order_of(each: Priced) -> int:
     return each.item.order
 
 

@@ -85,7 +85,7 @@ def summarise(
     flat = list(chain.from_iterable(parts))
     rows = None if vectors is None else [vectors[at] for at, part in enumerate(parts) for _ in part]
     candidates = _candidates(flat, rows, count)
-    return _written(_choose(candidates, max_tokens), max_tokens, count) or _best_cut(candidates, max_tokens, count)
+    return _write(_choose(candidates, max_tokens), max_tokens, count) or _best_cut(candidates, max_tokens, count)
 
 
 def cut(text: str, fits: Callable[[str], bool]) -> str | None:
@@ -124,7 +124,7 @@ def _candidates(
     central = _by_terms(terms)
     if rows is not None:
         # Vectors show what a sentence is about; words show which of its neighbours say the same.
-        central = _scaled([sum(pair) for pair in zip(central, _by_vectors(rows), strict=True)])
+        central = _scale([sum(pair) for pair in zip(central, _by_vectors(rows), strict=True)])
     return [
         _Candidate(
             place,
@@ -132,7 +132,7 @@ def _candidates(
             frozenset(terms[place]),
             details(sentence.text),
             central[place] * min(1.0, len(terms[place]) / FEWEST_TERMS),
-            count(_line(sentence.speaker, [sentence.text]) + "\n"),
+            count(_write_line(sentence.speaker, [sentence.text]) + "\n"),
         )
         for place, sentence in enumerate(flat)
     ]
@@ -166,7 +166,7 @@ def _by_terms(terms: Sequence[Counter[str]]) -> list[float]:
     for row in rows:
         for term, value in row.items():
             total[term] += value
-    return _scaled([sum(value * total[term] for term, value in row.items()) for row in rows])
+    return _scale([sum(value * total[term] for term, value in row.items()) for row in rows])
 
 
 def _unit_terms(row: dict[str, float]) -> dict[str, float]:
@@ -178,7 +178,7 @@ def _by_vectors(rows: Sequence[Sequence[float]]) -> list[float]:
     """Scores how central each sentence is: its unit vector times the sum of all unit vectors."""
     units = [_unit(row) for row in rows]
     total = [sum(column) for column in zip(*units, strict=True)]
-    return _scaled([sum(map(mul, unit, total)) for unit in units])
+    return _scale([sum(map(mul, unit, total)) for unit in units])
 
 
 def _unit(row: Sequence[float]) -> list[float]:
@@ -186,7 +186,7 @@ def _unit(row: Sequence[float]) -> list[float]:
     return [value / length for value in row] if length else list(row)
 
 
-def _scaled(values: list[float]) -> list[float]:
+def _scale(values: list[float]) -> list[float]:
     most = max(values, default=0.0)
     return [max(value, 0.0) / most for value in values] if most > 0 else [0.0] * len(values)
 
@@ -212,7 +212,7 @@ def _choose(candidates: Sequence[_Candidate], max_tokens: int) -> list[_Candidat
     return chosen
 
 
-def _written(chosen: list[_Candidate], max_tokens: int, count: TokenCounter) -> str:
+def _write(chosen: list[_Candidate], max_tokens: int, count: TokenCounter) -> str:
     while chosen:
         text = _text([each.sentence for each in sorted(chosen, key=lambda each: each.place)])
         if count(text) <= max_tokens:
@@ -228,10 +228,10 @@ def _text(chosen: Sequence[Sentence]) -> str:
             lines[-1][2].append(each.text)
         else:
             lines.append((each.turn, each.speaker, [each.text]))
-    return "\n".join(_line(speaker, texts) for _, speaker, texts in lines)
+    return "\n".join(_write_line(speaker, texts) for _, speaker, texts in lines)
 
 
-def _line(speaker: str | None, texts: Sequence[str]) -> str:
+def _write_line(speaker: str | None, texts: Sequence[str]) -> str:
     said = " ".join(texts)
     return f"{speaker}: {said}" if speaker else said
 
@@ -241,5 +241,5 @@ def _best_cut(candidates: Sequence[_Candidate], max_tokens: int, count: TokenCou
     if not candidates:
         return ""
     best = max(candidates, key=lambda each: (each.gain(set()), -each.place)).sentence
-    piece = cut(best.text, lambda piece: count(_line(best.speaker, [piece])) <= max_tokens)
-    return _line(best.speaker, [piece]) if piece else ""
+    piece = cut(best.text, lambda piece: count(_write_line(best.speaker, [piece])) <= max_tokens)
+    return _write_line(best.speaker, [piece]) if piece else ""

@@ -60,17 +60,17 @@ def _of_tongue(query: str, now: datetime, spoken: Tongue) -> list[Interval]:
     """Returns the intervals of a query in another language, each with its words as they stand in the query."""
     english = translated(query, spoken)
     found = []
-    for each, start, stop in _placed(english.text, now):
+    for each, start, stop in _find_intervals(english.text, now):
         first, last = english.origin(start, stop)
         found.append(replace(each, text=query[first:last].strip()))
     return found
 
 
 def _intervals(query: str, now: datetime) -> list[Interval]:
-    return [interval for interval, _, _ in _placed(query, now)]
+    return [interval for interval, _, _ in _find_intervals(query, now)]
 
 
-def _placed(query: str, now: datetime) -> list[tuple[Interval, int, int]]:
+def _find_intervals(query: str, now: datetime) -> list[tuple[Interval, int, int]]:
     """Returns the intervals of an English text without duplicates, each with where its words begin and end."""
     asked = Query(query, query.translate(PLAIN), now.replace(tzinfo=None, fold=0), RULES)
     found: dict[Span, tuple[Interval, int, int]] = {}

@@ -42,7 +42,7 @@ def tongue(query: str) -> tuple[Tongue | None, bool]:
     words = {*WORD.findall(query.translate(FOLDED))}
     best, most = None, 0
     for number, each in enumerate(TONGUES):
-        known, english = _known(number)
+        known, english = _telltale_words(number)
         own = len(words & known)
         if own > most and own > len(words & english):
             best, most = each, own
@@ -51,7 +51,7 @@ def tongue(query: str) -> tuple[Tongue | None, bool]:
 
 def translated(query: str, spoken: Tongue) -> Translated:
     """Returns the text with its dates in English; every word that says nothing about time becomes "x"."""
-    pattern, phrases = _compiled(TONGUES.index(spoken))
+    pattern, phrases = _compile(TONGUES.index(spoken))
     made, starts, origins, length = list[str](), list[int](), list[tuple[int, int]](), 0
     for found in pattern.finditer(query.translate(FOLDED)):
         phrase = phrases.get(found.lastindex or 0)
@@ -86,10 +86,10 @@ def _other(stretch: str) -> str:
 
 
 @cache
-def _compiled(number: int) -> tuple[re.Pattern[str], dict[int, _Phrase]]:
+def _compile(number: int) -> tuple[re.Pattern[str], dict[int, _Phrase]]:
     """Returns the pattern that splits a text into phrases and words, and the phrase of each regex group."""
     spoken, patterns, phrases, group = TONGUES[number], list[str](), dict[int, _Phrase](), 1
-    for said, template in _said(spoken):
+    for said, template in _phrases_of(spoken):
         slots = tuple(slot[1] + slot[2] for slot in SLOT.finditer(said))
         patterns.append(f"({SLOT.sub(lambda slot: f'({_any(spoken, slot[1])})', said)})".replace(" ", r"\s{1,4}"))
         phrases[group] = _Phrase(group, slots, template)
@@ -99,7 +99,7 @@ def _compiled(number: int) -> tuple[re.Pattern[str], dict[int, _Phrase]]:
     return re.compile(rf"{whole}|[^\W\d_]+|\d+|[\W_]"), phrases
 
 
-def _said(spoken: Tongue) -> list[tuple[str, str]]:
+def _phrases_of(spoken: Tongue) -> list[tuple[str, str]]:
     """Returns all phrases of a language; plain words come after phrases of several words, the longest first."""
     plain = sorted(spoken.plain.items(), key=lambda each: len(each[0]), reverse=True)
     return [*spoken.phrases, *plain, *((f"{{{name}}}", f"{{{name}}}") for name in ("month", "weekday", "holiday"))]
@@ -111,10 +111,10 @@ def _any(spoken: Tongue, slot: str) -> str:
 
 
 @cache
-def _known(number: int) -> tuple[frozenset[str], frozenset[str]]:
+def _telltale_words(number: int) -> tuple[frozenset[str], frozenset[str]]:
     """Returns the words that point to a language, and those that point to English instead."""
     spoken = TONGUES[number]
-    dated = {word for said, _ in _said(spoken) for word in WORD.findall(SLOT.sub(" ", said)) if word.isalpha()}
+    dated = {word for said, _ in _phrases_of(spoken) for word in WORD.findall(SLOT.sub(" ", said)) if word.isalpha()}
     named = {word for names in spoken.words.values() for name in names for word in WORD.findall(name)}
     alike = {word.lower() for names in spoken.words.values() for name in names.values() for word in WORD.findall(name)}
     common = {word.translate(FOLDED) for word in spoken.language.stop_words}

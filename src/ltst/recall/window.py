@@ -65,14 +65,14 @@ class Windows:
         held = unpack(await self._cache.get(*names), owner)
         known = {entry.message_id: entry.version for entry in held[-limit:]}
         found = await windows.difference(database, user_id, session_id, limit, max_tokens, known)
-        kept = _of(held, found.kept)
-        messages = [*_unpacked(kept, user_id, session_id), *(message for _, message in found.fresh)]
-        messages.sort(key=_index)
+        kept = _at_indexes(held, found.kept)
+        messages = [*_unpack_messages(kept, user_id, session_id), *(message for _, message in found.fresh)]
+        messages.sort(key=_index_of)
         unchanged = not found.fresh and len(kept) == len(known)
         # If even the newest message exceeds `max_tokens`, the empty result says nothing about what is stored.
         if unchanged or (not messages and max_tokens is not None):
             return Reading(messages, hit=True)
-        following = _following(held, kept, found.fresh, min(max(limit, USUAL_MESSAGES), MOST_MESSAGES))
+        following = _keep_for_next(held, kept, found.fresh, min(max(limit, USUAL_MESSAGES), MOST_MESSAGES))
         keep = None if following == held else self._keep(names, following, owner)
         return Reading(messages, not found.fresh, keep)
 
@@ -96,40 +96,40 @@ def pack(entries: Sequence[Entry], owner: bytes) -> bytes:
     """Returns the entries as bytes, after a proof that they are complete and whose they are."""
     heads = json.dumps([[entry.place, entry.message_id, entry.version] for entry in entries])
     body = b"\n".join([heads.encode(), *(entry.packed for entry in entries)])
-    return _proof(body, owner) + body
+    return _sign(body, owner) + body
 
 
 def unpack(blob: bytes | None, owner: bytes) -> list[Entry]:
     """Returns the entries of a blob; none if it is damaged, or belongs to another owner or layout."""
-    if blob is None or blob[:PROOF_BYTES] != _proof(blob[PROOF_BYTES:], owner):
+    if blob is None or blob[:PROOF_BYTES] != _sign(blob[PROOF_BYTES:], owner):
         return []
     heads, *packed = blob[PROOF_BYTES:].split(b"\n")
-    return [Entry(*head, each) for head, each in zip(_heads(heads), packed, strict=True)]
+    return [Entry(*head, each) for head, each in zip(_parse_heads(heads), packed, strict=True)]
 
 
-def _heads(written: bytes) -> list[tuple[int, str, str]]:
+def _parse_heads(written: bytes) -> list[tuple[int, str, str]]:
     heads: list[tuple[int, str, str]] = json.loads(written)
     return heads
 
 
-def _proof(body: bytes, owner: bytes) -> bytes:
+def _sign(body: bytes, owner: bytes) -> bytes:
     return blake2b(body, key=owner, digest_size=PROOF_BYTES).digest()
 
 
-def _of(held: Sequence[Entry], indexes: Sequence[int]) -> list[Entry]:
+def _at_indexes(held: Sequence[Entry], indexes: Sequence[int]) -> list[Entry]:
     wanted = frozenset(indexes)
     return [entry for entry in held if entry.place in wanted]
 
 
-def _following(held: Sequence[Entry], kept: Sequence[Entry], fresh: Sequence[Fresh], most: int) -> list[Entry]:
+def _keep_for_next(held: Sequence[Entry], kept: Sequence[Entry], fresh: Sequence[Fresh], most: int) -> list[Entry]:
     """Returns what to hold for the next reading: this window, and before it the older messages that were held."""
-    window = sorted([*kept, *(_entry(*each) for each in fresh[-most:])], key=lambda entry: entry.place)
+    window = sorted([*kept, *(_make_entry(*each) for each in fresh[-most:])], key=lambda entry: entry.place)
     # An empty window has nothing before it.
     first = window[0].place if window else 0
-    return _newest([*(entry for entry in held if entry.place < first), *window][-most:])
+    return _fit_newest([*(entry for entry in held if entry.place < first), *window][-most:])
 
 
-def _newest(entries: Sequence[Entry]) -> list[Entry]:
+def _fit_newest(entries: Sequence[Entry]) -> list[Entry]:
     """Returns as many of the newest entries as fit into MOST_BYTES."""
     size, first = 0, len(entries)
     for entry in reversed(entries):
@@ -140,15 +140,15 @@ def _newest(entries: Sequence[Entry]) -> list[Entry]:
     return [*entries[first:]]
 
 
-def _entry(version: str, message: ConversationMessage) -> Entry:
-    return Entry(_index(message), str(message.message_id), version, _packed(message))
+def _make_entry(version: str, message: ConversationMessage) -> Entry:
+    return Entry(_index_of(message), str(message.message_id), version, _pack_message(message))
 
 
-def _index(message: ConversationMessage) -> int:
+def _index_of(message: ConversationMessage) -> int:
     return message.message_index or 0
 
 
-def _packed(message: ConversationMessage) -> bytes:
+def _pack_message(message: ConversationMessage) -> bytes:
     return json.dumps(
         [
             message.role,
@@ -158,22 +158,22 @@ def _packed(message: ConversationMessage) -> bytes:
             message.metadata,
             message.relevance_score,
             message.is_context_message,
-            _written(message.timestamp),
+            _write_time(message.timestamp),
             message.content_hash,
             message.context_hash,
             message.message_key,
             message.token_count,
-            _written(message.created_at),
+            _write_time(message.created_at),
         ],
         ensure_ascii=False,
     ).encode()
 
 
-def _written(moment: datetime | None) -> str | None:
+def _write_time(moment: datetime | None) -> str | None:
     return None if moment is None else moment.isoformat()
 
 
-def _unpacked(entries: Sequence[Entry], user_id: str, session_id: str) -> Iterator[ConversationMessage]:
+def _unpack_messages(entries: Sequence[Entry], user_id: str, session_id: str) -> Iterator[ConversationMessage]:
     # Parsed in one call: one call for each message would cost more than reading it.
     texts = json.loads(b"[" + b",".join(entry.packed for entry in entries) + b"]")
     for entry, text in zip(entries, texts, strict=True):

@@ -24,7 +24,7 @@ PAIRS = (
 LOOKED_AT = 2000  # characters read at either end of a message: the middle of a long one was pasted
 # Judgements of hits by hash, so that nobody's words are kept in memory.
 MOST_KNOWN = 20_000
-_known: dict[int, _Told] = {}
+_known: dict[int, _Judgement] = {}
 SHORTEST_TERM = 3  # letters: in most languages shorter words only join sentences
 COMMON = _TABLE.words("common")
 
@@ -32,27 +32,27 @@ COMMON = _TABLE.words("common")
 def worth_telling(found: Sequence[Hit], topic: str) -> list[Hit]:
     """Returns the hits that tell something, without secrets that share no word with the topic."""
     asked = subjects(topic)
-    read = [(hit, _read(hit)) for hit in found]
+    read = [(hit, _judge(hit)) for hit in found]
     secrets = [hit for hit, told in read if told.secret]
-    hidden = {hit.id for hit in secrets if not asked & subjects(_uncovered(hit.content))}
+    hidden = {hit.id for hit in secrets if not asked & subjects(_without_secrecy(hit.content))}
     telling = [hit for hit, told in read if not told.nothing]
     return [hit for hit in telling if hit.id not in hidden and hidden.isdisjoint(hit.sources)]
 
 
-class _Told(NamedTuple):
+class _Judgement(NamedTuple):
     """What the text of a hit tells by itself, whatever the question."""
 
     secret: bool
     nothing: bool
 
 
-def _read(hit: Hit) -> _Told:
+def _judge(hit: Hit) -> _Judgement:
     """Returns the judgement of a hit, from the cache if possible, since the same texts are found again and again."""
     found = _known.get(key := hash((hit.kind, hit.role, hit.trusted, bool(hit.metadata.get("retold")), hit.content)))
     if found is None:
         if len(_known) >= MOST_KNOWN:
             _known.clear()
-        found = _known[key] = _Told(_is_secret(hit), hit.kind == "message" and _says_nothing(hit))
+        found = _known[key] = _Judgement(_is_secret(hit), hit.kind == "message" and _says_nothing(hit))
     return found
 
 
@@ -92,6 +92,6 @@ def _is_hinted(holds: Callable[[str], bool]) -> bool:
     return any(any(map(holds, first)) and any(map(holds, second)) for first, second in PAIRS)
 
 
-def _uncovered(content: str) -> str:
+def _without_secrecy(content: str) -> str:
     """Returns a secret without the words that make it one, so that the word "tell" in a question does not match it."""
     return SECRET.sub(lambda match: " secret " if "secret" in match.group().lower() else " ", content)

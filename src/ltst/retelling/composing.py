@@ -59,7 +59,7 @@ def own(message: ConversationMessage) -> ConversationMessage:
 
 def composed(said: Sequence[ConversationMessage], vectors: dict[str, list[float]], written: str | None) -> Episode:
     """Composes an episode from the words that were said, or around a summary that a model wrote."""
-    chosen = [each for each in sentences(said) if _tells(each, said)]
+    chosen = [each for each in sentences(said) if _is_kept(each, said)]
     rows = [vectors.get(str(said[each.turn].message_id)) for each in chosen]
     known = [row for row in rows if row is not None]
     text = written or summarise(chosen, known if len(known) == len(rows) else None, EPISODE_TOKENS)
@@ -69,7 +69,7 @@ def composed(said: Sequence[ConversationMessage], vectors: dict[str, list[float]
     return Episode("\n".join(filter(None, lines)), said[0], said[-1], [*dict.fromkeys(sources)], topics)
 
 
-def _tells(sentence: Sentence, said: Sequence[ConversationMessage]) -> bool:
+def _is_kept(sentence: Sentence, said: Sequence[ConversationMessage]) -> bool:
     if sentence.speaker != "assistant":
         return True
     return sentence.text in " ".join(said[sentence.turn].content.split())[:OF_ASSISTANT]
@@ -89,12 +89,12 @@ def _decisions(chosen: Iterable[Sentence], told: str) -> list[str]:
 
 def condensed(summary: str | None, said: Sequence[ConversationMessage]) -> str:
     """Returns the most telling sentences of the summary so far and of the messages after it."""
-    before = [_line(line, turn) for turn, line in enumerate((summary or "").splitlines()) if line.strip()]
+    before = [_parse_line(line, turn) for turn, line in enumerate((summary or "").splitlines()) if line.strip()]
     after = [Sentence(each.text, each.speaker, each.turn + len(before)) for each in sentences(said)]
     return summarise([*before, *after], None, SUMMARY_TOKENS)
 
 
-def _line(line: str, turn: int) -> Sentence:
+def _parse_line(line: str, turn: int) -> Sentence:
     """Parses a line of an earlier summary into its speaker and text."""
     speaker, mark, text = line.partition(": ")
     return Sentence(text, speaker, turn) if mark and speaker in MODEL_ROLES.values() else Sentence(line, None, turn)

@@ -50,7 +50,7 @@ async def _merge(tx: Transaction, entry: MemoryEntry, limits: Limits) -> bool:
             await tx.run(
                 "entries.merge",
                 entry_id=other.entry_id,
-                metadata=json.dumps(_together(other, entry), ensure_ascii=False),
+                metadata=json.dumps(_merge_metadata(other, entry), ensure_ascii=False),
                 importance=entry.importance_score,
                 usage_count=entry.usage_count,
                 expires_at=entry.expires_at,
@@ -61,7 +61,7 @@ async def _merge(tx: Transaction, entry: MemoryEntry, limits: Limits) -> bool:
     return False
 
 
-def _together(kept: MemoryEntry, other: MemoryEntry) -> dict[str, Any]:
+def _merge_metadata(kept: MemoryEntry, other: MemoryEntry) -> dict[str, Any]:
     """Returns the metadata of both entries. Nothing that was said is lost; it is just not shown twice."""
     metadata = {**other.metadata, **kept.metadata}
     sources = [*kept.metadata.get("sources", []), *other.metadata.get("sources", [])]
@@ -98,7 +98,7 @@ def kinship(one: MemoryEntry, other: MemoryEntry, similarity: float) -> str | No
     """Returns how the conversations of two episodes are related, by similarity, shared names and time; None if not."""
     if None in (one.session_id, other.session_id) or one.session_id == other.session_id:
         return None
-    shared = _shared(one, other)
+    shared = _shared_topics(one, other)
     near = (
         one.timestamp is not None
         and other.timestamp is not None
@@ -109,14 +109,14 @@ def kinship(one: MemoryEntry, other: MemoryEntry, similarity: float) -> str | No
     return "related" if similarity >= CLOSELY_RELATED or shared else None
 
 
-def _shared(one: MemoryEntry, other: MemoryEntry) -> list[str]:
+def _shared_topics(one: MemoryEntry, other: MemoryEntry) -> list[str]:
     """Returns the topics that two episodes have in common."""
     return [topic for topic in one.metadata.get("topics", []) if topic in other.metadata.get("topics", [])]
 
 
 async def _link(tx: Executor, entry: MemoryEntry, other: MemoryEntry, type: str, similarity: float) -> None:
     earlier, later = sorted((other, entry), key=lambda each: (each.timestamp is None, each.timestamp))
-    shared = _shared(entry, other)
+    shared = _shared_topics(entry, other)
     link = await tx.value(
         "relationships.learn",
         relationship_id=new_id(),

@@ -36,7 +36,7 @@ async def tell(database: Database, lease: Lease, rules: WorkRules, model: Langua
         await work.finish(calls, lease)
         return
     new = await _new_episodes(calls, lease.subject, progress, rules, model)
-    running = await _running(calls, lease.subject, progress, rules, model)
+    running = await _running_summary(calls, lease.subject, progress, rules, model)
     async with database.transaction(user_scope(lease.user_id)) as tx:
         if new is not None:
             await _keep(tx, lease.subject, progress, *new)
@@ -73,11 +73,11 @@ async def _episode(
     spoken = await LEARNING.one(said, portion, limits=limits, owner=user_id)
     if sum(len(each.content.split()) for each in spoken) < FEWEST_WORDS:
         return None
-    written = await _written(model, spoken, EPISODE_TOKENS, limits, user_id)
+    written = await _write_summary(model, spoken, EPISODE_TOKENS, limits, user_id)
     return await LEARNING.one(composed, spoken, vectors, written, limits=limits, owner=user_id)
 
 
-async def _running(
+async def _running_summary(
     calls: SingleCall, session_id: str, progress: Progress, rules: WorkRules, model: LanguageModel | None
 ) -> tuple[int, str] | None:
     """Returns how far the running summary of a long conversation reaches, and its text; the newer half is left out."""
@@ -89,14 +89,14 @@ async def _running(
     older = unread[: _half(unread)]
     user_id, before = str(calls.scope.user_id), progress.context_summary
     spoken = await LEARNING.one(said, older, limits=rules.limits, owner=user_id)
-    written = await _written(model, spoken, SUMMARY_TOKENS, rules.limits, user_id)
+    written = await _write_summary(model, spoken, SUMMARY_TOKENS, rules.limits, user_id)
     text = "\n".join([before or "", written]).strip() if written else ""
     if not text or tokens.count(text) > SUMMARY_TOKENS:
         text = await LEARNING.one(condensed, before, spoken, limits=rules.limits, owner=user_id)
     return older[-1].message_index or 0, text
 
 
-async def _written(
+async def _write_summary(
     model: LanguageModel | None, spoken: Sequence[ConversationMessage], max_tokens: int, limits: Limits, user_id: str
 ) -> str | None:
     """Returns a summary written by a model; None without a model, or if it fails or errs."""

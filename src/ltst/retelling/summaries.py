@@ -55,7 +55,7 @@ async def summarised(
     data = {"words": max(1, int(max_tokens * WORDS_PER_TOKEN)), "turns": [each.as_data() for each in shown]}
     room = 2 * max_tokens + THINKING_TOKENS
     answer = await asyncio.to_thread(ask, model, messages("ltst.retelling", "summarise.md", data), max_tokens=room)
-    summary = _whole(answer.text, max_tokens, answer.output_tokens < room)
+    summary = _whole_sentences(answer.text, max_tokens, answer.output_tokens < room)
     if summary and summary.isprintable() and await LEARNING.one(_borne_out, summary, shown, limits=limits, owner=owner):
         return summary
     LOGGER.info("summary_refused")
@@ -71,7 +71,7 @@ def _borne_out(summary: str, shown: Sequence[ShownTurn]) -> bool:
     return shared and not strangers(summary, [*texts, *days])
 
 
-def _whole(text: str, max_tokens: int, complete: bool) -> str:
+def _whole_sentences(text: str, max_tokens: int, complete: bool) -> str:
     """Returns as many whole sentences of an answer as fit, without repetitions."""
     said = " ".join(bare_answer(text).split())
     text = " ".join(dict.fromkeys(SENTENCE_END.split(said)))  # small models repeat themselves until they are stopped

@@ -99,19 +99,19 @@ async def update(
 
 
 async def by_source(tx: Executor, source_hash: str, uri: str | None) -> Document | None:
-    """Return the document that was read from the same bytes, with its chunks."""
+    """Returns the document that was read from the same bytes, with its chunks."""
     found = await tx.row("documents.by_source", Document, source_hash=source_hash, uri=uri)
     return await with_chunks(tx, found) if found else None
 
 
 async def get(tx: Executor, document_id: str) -> Document | None:
-    """Return a document with its chunks, if this user has it."""
+    """Returns a document with its chunks, if this user has it."""
     found = await tx.row("documents.get", Document, document_id=document_id)
     return await with_chunks(tx, found) if found else None
 
 
 async def with_chunks(tx: Executor, document: Document) -> Document:
-    """Return the document with its chunks."""
+    """Returns the document with its chunks."""
     chunks = await tx.rows("documents.chunks", DocumentChunk, document_id=document.document_id)
     return replace(document, chunks=tuple(chunks))
 

@@ -52,7 +52,7 @@ async def add(
     *,
     user_id: str | None = None,
 ) -> None:
-    """Record a change, in the transaction that makes it."""
+    """Records a change, in the transaction that makes it."""
     await tx.run(
         "events.add",
         user_id=user_id or tx.scope.user_id,
@@ -65,7 +65,7 @@ async def add(
 
 
 async def add_many(tx: Executor, actor: str, changes: Sequence[NewEvent]) -> None:
-    """Record many changes, in the transaction that makes them."""
+    """Records many changes, in the transaction that makes them."""
     if changes:
         rows = json.dumps([{name: getattr(each, name) for name in NAMES} for each in changes])
         await tx.run("events.add_many", actor=actor, rows=rows)

@@ -29,10 +29,10 @@ async def retire(tx: Executor, agent: str) -> None:
 
 
 async def get(tx: Executor, agent: str) -> Instruction | None:
-    """Return the active version."""
+    """Returns the active version."""
     return await tx.row("instructions.get", Instruction, agent=agent)
 
 
 async def history(tx: Executor, agent: str) -> list[Instruction]:
-    """Return every version for an agent, oldest first."""
+    """Returns every version for an agent, oldest first."""
     return await tx.rows("instructions.history", Instruction, agent=agent)

@@ -50,7 +50,7 @@ async def read(
     """Reads it with the newest `turns`. Without `agent`, the instructions are those for the session's agent, if any."""
     (found,) = await database.call_rows(
         "known.all",
-        _known,
+        _make_known,
         user_id=user_id,
         session_id=session_id,
         agent=agent,
@@ -63,7 +63,7 @@ async def read(
     return found
 
 
-def _known(
+def _make_known(
     summary: Rows, instructions: Rows, preferences: Rows, facts: Rows, contexts: Rows, working: Rows, messages: Rows
 ) -> Known:
     return Known(

@@ -179,7 +179,7 @@ async def replace(
 
 
 async def last_index(tx: Executor, session_id: str) -> int:
-    """Return the index of the newest message of a session, or 0."""
+    """Returns the index of the newest message of a session, or 0."""
     return int(await tx.value("messages.last_index", session_id=session_id))
 
 

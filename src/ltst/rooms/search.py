@@ -236,9 +236,9 @@ async def add_words(tx: Executor, rows: Sequence[Worded]) -> int:
             lengths=[len(each) for each in counted],
             tells=[each.tells for each in rows],
             # Sent as text because there are thousands of them and the driver is slow to encode arrays.
-            held=_listed(place for place, _, _ in postings),
-            terms=_spaced(term for _, term, _ in postings),
-            counts=_listed(times for _, _, times in postings),
+            held=_as_array(place for place, _, _ in postings),
+            terms=_join_terms(term for _, term, _ in postings),
+            counts=_as_array(times for _, _, times in postings),
         )
     )
 
@@ -289,7 +289,7 @@ def _by_kind(rows: Iterable[Due]) -> dict[str, list[Due]]:
 
 
 async def holders(tx: Executor, terms: Iterable[str]) -> Holders:
-    """Return how many units of the user hold each of some terms, and how many there are."""
+    """Returns how many units of the user hold each of some terms, and how many there are."""
     rows = await tx.dicts("search.holders", user_id=tx.scope.user_id, terms=[*terms])
     return Holders({row["term"]: row["units"] for row in rows}, rows[0]["total"] if rows else 0)
 
@@ -330,7 +330,7 @@ async def look(
         anyway=anyway,
         model=asked.model,
         vector=asked.vector,
-        terms=_spaced(asked.terms),
+        terms=_join_terms(asked.terms),
         now=asked.now,
         filters=_document(filters),
         every=every,
@@ -355,7 +355,7 @@ async def candidates(
         _pair,
         binary=True,
         user_id=user_id,
-        numbers=_listed(numbers),
+        numbers=_as_array(numbers),
         model=asked.model,
         vector=asked.vector,
         now=asked.now,
@@ -368,22 +368,22 @@ def _pair(units: bytes | None, dense: bytes | None) -> tuple[bytes | None, bytes
     return units, dense
 
 
-def _listed(numbers: Iterable[int]) -> str:
+def _as_array(numbers: Iterable[int]) -> str:
     """Returns numbers in the text format of a Postgres array."""
     return f"{{{','.join(map(str, numbers))}}}"
 
 
-def _spaced(terms: Iterable[str]) -> str:
+def _join_terms(terms: Iterable[str]) -> str:
     """Returns terms as one text, joined by spaces, which no term contains."""
     return " ".join(terms)
 
 
 def _document(filters: Filters) -> str | None:
     """Returns the filters as JSON, or None if they let everything pass."""
-    return _written(filters) if filters != USUAL else USUAL_DOCUMENT
+    return _as_json(filters) if filters != USUAL else USUAL_DOCUMENT
 
 
-def _written(filters: Filters) -> str | None:
+def _as_json(filters: Filters) -> str | None:
     ranges = [[key, sign, json.loads(value)] for key, sign, value in filters.ranges]
     wanted = {
         "kinds": None if {*filters.kinds} == {*KINDS} else [*filters.kinds],
@@ -408,7 +408,7 @@ def beginning(content_hash: str) -> int:
 
 async def found(database: Database, user_id: str, numbers: Sequence[int]) -> dict[int, tuple[Any, ...]]:
     """Returns the columns of units by unit number, without units deleted since."""
-    rows = await database.call_tuples("search.found", user_id=user_id, numbers=_listed(numbers))
+    rows = await database.call_tuples("search.found", user_id=user_id, numbers=_as_array(numbers))
     return {row[0]: row[1:] for row in rows}
 
 
@@ -449,7 +449,7 @@ async def large(tx: Executor) -> Large:
 
 
 async def vectored(tx: Executor) -> int:
-    """Return how many of the user's units have a vector of their own."""
+    """Returns how many of the user's units have a vector of their own."""
     return int(await tx.value("search.vectored", user_id=tx.scope.user_id))
 
 

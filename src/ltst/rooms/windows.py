@@ -27,7 +27,7 @@ async def database_id(tx: Executor) -> str:
 async def difference(
     database: Database, user_id: str, session_id: str, limit: int, max_tokens: int | None, known: Mapping[str, str]
 ) -> WindowDifference:
-    """Return the current window in one round trip, without the text of messages whose `known` version is current."""
+    """Returns the current window in one round trip, without the text of messages whose `known` version is current."""
     first, *others = await database.call_rows(
         "windows.difference",
         dict[str, Any],

@@ -108,25 +108,25 @@ class _Piece(NamedTuple):
 
 
 def _clauses(text: str) -> Iterator[Clause]:
-    pieces = _asserted(_pieces(text.rstrip(" .!?…")), text.endswith("?"))
+    pieces = _before_question(_pieces(text.rstrip(" .!?…")), text.endswith("?"))
     before: Clause | None = None
     stated = True
     for number, piece in enumerate(pieces):
-        if _GOVERNED.match(_led(piece.text)[0]):
+        if _GOVERNED.match(_strip_lead(piece.text)[0]):
             return
         if piece.dependent and not stated:
             continue
-        clause = _opened(piece, before, number == 0)
-        stated = not _DOUBTS.match(_led(piece.text)[0])
+        clause = _open_clause(piece, before, number == 0)
+        stated = not _DOUBTS.match(_strip_lead(piece.text)[0])
         if not stated:
             before = None
             continue
         before = clause if clause and not clause.opener.startswith("not") else None
         if clause:
-            yield from _counted(clause)
+            yield from _split_counted(clause)
 
 
-def _counted(clause: Clause) -> Iterator[Clause]:
+def _split_counted(clause: Clause) -> Iterator[Clause]:
     """Yields a clause for each of several whom one has: "two sons, Finn and Max" and "a daughter, Zoe"."""
     owning = _OWNING.match(clause.rest) if clause.opener in ("have", "do") else None
     # "I have a son with a cat and a dog": they are not the writer's.
@@ -150,16 +150,16 @@ def _pieces(text: str) -> list[_Piece]:
     return [*pieces, _Piece(text[at:], joint, kind)]
 
 
-def _asserted(pieces: list[_Piece], asks: bool) -> list[_Piece]:
+def _before_question(pieces: list[_Piece], asks: bool) -> list[_Piece]:
     """Returns the pieces before the question itself: "I'm vegan, what can I cook?" asserts the first."""
     for number, piece in enumerate(pieces):
-        if _ASKING.match(_led(piece.text)[0]):
+        if _ASKING.match(_strip_lead(piece.text)[0]):
             # A question tag casts doubt on everything before it: "I live in Lisbon, don't I".
             return [] if _TAG.match(piece.text) else pieces[:number]
     return [] if asks else pieces
 
 
-def _led(text: str) -> tuple[str, str]:
+def _strip_lead(text: str) -> tuple[str, str]:
     """Returns the clause without greetings and connectives, and the date that was among them."""
     when = ""
     for _ in range(6):
@@ -175,27 +175,27 @@ def _led(text: str) -> tuple[str, str]:
     return text, when
 
 
-def _opened(piece: _Piece, before: Clause | None, first: bool) -> Clause | None:
-    text, when = _led(piece.text)
+def _open_clause(piece: _Piece, before: Clause | None, first: bool) -> Clause | None:
+    text, when = _strip_lead(piece.text)
     whole = f"{text} {when}".strip()
     if piece.kind in _RESUMED:
-        return _resumed(text, whole, before, piece.kind)
+        return _resume_subject(text, whole, before, piece.kind)
     if both := _BOTH.match(text):
-        return _verbed(text[both.end() :], "", whole, True)
+        return _clause_of_verb(text[both.end() :], "", whole, True)
     if mine := re.match(r"(?:my|our)\b ", text, re.I):
         return Clause("my", text[mine.end() :], whole, text[0] in "oO")
     subject = _SUBJECT.match(text)
     if subject:
         tail = (subject["tail"] or subject["bare"] or "").lower()
         plural = (subject["who"] or subject["plain"] or "I").lower() == "we"
-        return _verbed(text[subject.end() :], _TAILS.get(tail, ""), whole, plural)
+        return _clause_of_verb(text[subject.end() :], _TAILS.get(tail, ""), whole, plural)
     if first and _IMPLIED.match(text):
         been = "have" if text.lower().startswith("been ") else ""
-        return _verbed(text, "am" if _PARTICIPLE.match(text) else been, whole, False)
+        return _clause_of_verb(text, "am" if _PARTICIPLE.match(text) else been, whole, False)
     return Clause("other", text, whole)
 
 
-def _resumed(text: str, whole: str, before: Clause | None, kind: str) -> Clause | None:
+def _resume_subject(text: str, whole: str, before: Clause | None, kind: str) -> Clause | None:
     """Opens a clause whose subject is in the one before it: "I'm 34 and live in Porto"."""
     if before is None or before.opener not in ("am", "have", "do", "was", "can"):
         return None
@@ -211,12 +211,12 @@ def _resumed(text: str, whole: str, before: Clause | None, kind: str) -> Clause 
     # After "I no longer work at Acme" only an action can follow: "moved to Beta".
     if before.change == "ends" and not _DEED.match(text):
         return None
-    return _verbed(text, "am" if kind in ("beside", "alike") else "", whole, before.plural)
+    return _clause_of_verb(text, "am" if kind in ("beside", "alike") else "", whole, before.plural)
 
 
-def _verbed(rest: str, auxiliary: str, whole: str, plural: bool) -> Clause | None:
+def _clause_of_verb(rest: str, auxiliary: str, whole: str, plural: bool) -> Clause | None:
     rest = _ADVERBS.sub("", rest, count=1) if _ADVERBS.match(rest) else rest
-    if ended := _ended(rest, auxiliary, whole, plural):
+    if ended := _clause_of_end(rest, auxiliary, whole, plural):
         return ended
     opener = auxiliary
     if not auxiliary and (found := _AUXILIARIES.match(rest)):
@@ -230,7 +230,7 @@ def _verbed(rest: str, auxiliary: str, whole: str, plural: bool) -> Clause | Non
     rest = _ADVERBS.sub("", rest, count=1) if _ADVERBS.match(rest) else rest
     if opener in ("am", "have", "will") and (denied := _NOT.match(rest)):
         opener, rest = f"not {opener}", rest[denied.end() :]
-    elif ended := _ended(rest, opener, whole, plural):
+    elif ended := _clause_of_end(rest, opener, whole, plural):
         return ended
     if opener == "not do" and re.match(r"have\b|own\b", rest, re.I):
         opener, rest = "not have", rest.partition(" ")[2]
@@ -240,7 +240,7 @@ def _verbed(rest: str, auxiliary: str, whole: str, plural: bool) -> Clause | Non
     return Clause(opener, rest, whole, plural)
 
 
-def _ended(rest: str, auxiliary: str, whole: str, plural: bool) -> Clause | None:
+def _clause_of_end(rest: str, auxiliary: str, whole: str, plural: bool) -> Clause | None:
     """Returns a clause for what is no longer so, with the opener that it would have if it were."""
     if auxiliary not in ("", "am", "have", "do"):
         return None

@@ -59,13 +59,13 @@ def read(text: str, said_at: datetime, before: str, earlier: Sequence[EarlierMes
     own = own_words(text).strip()
     if own.endswith("?"):
         return found
-    corrected = _corrected(own, said_at, earlier, asked="?" in before)
+    corrected = _read_bare_correction(own, said_at, earlier, asked="?" in before)
     if corrected is not None and all(each.key != corrected[0].key for each in found):
         return [corrected[0], *found]
-    return _marked(found, own, said_at, earlier) if found and len(text) <= LONGEST else found
+    return _mark_correction(found, own, said_at, earlier) if found and len(text) <= LONGEST else found
 
 
-def _marked(found: list[Claim], own: str, said_at: datetime, earlier: Sequence[EarlierMessage]) -> list[Claim]:
+def _mark_correction(found: list[Claim], own: str, said_at: datetime, earlier: Sequence[EarlierMessage]) -> list[Claim]:
     """Returns the claims of a full sentence; if it corrects something, only the new claim, marked as a correction."""
     holds = [each for each in found if each.change == "holds"]
     alone = len(holds) == 1 and all(each.key == holds[0].key for each in found)
@@ -73,23 +73,23 @@ def _marked(found: list[Claim], own: str, said_at: datetime, earlier: Sequence[E
         return found
     # An earlier age was right in its time.
     if _WRONG.search(own) and holds[0].key != "age":
-        return [_with(holds[0], {CORRECTS: ANY})]
+        return [_with_details(holds[0], {CORRECTS: ANY})]
     if not (_WEAK.match(own) or _SURE.match(own)) or not earlier:
         return found
-    told = message.read(_in_full(earlier, said_at), said_at)
+    told = message.read(_complete_last(earlier, said_at), said_at)
     said = [each for each in told if each.key == holds[0].key and each.change == "holds"]
-    return [_with(holds[0], {CORRECTS: earlier[-1].message_id})] if len(said) == 1 else found
+    return [_with_details(holds[0], {CORRECTS: earlier[-1].message_id})] if len(said) == 1 else found
 
 
-def _corrected(
+def _read_bare_correction(
     own: str, said_at: datetime, earlier: Sequence[EarlierMessage], *, asked: bool = False
 ) -> tuple[Claim, str] | None:
     """Returns the claim of a bare correction, and the text that says it in full; None if it is none, or in doubt."""
-    correction = (_parsed(own) or _parsed(first_sentence(own))) if earlier else None
+    correction = (_parse(own) or _parse(first_sentence(own))) if earlier else None
     if correction is None or (asked and not correction.sure):
         return None
-    told = _in_full(earlier, said_at)
-    old = _meant(message.read(told, said_at), correction)
+    told = _complete_last(earlier, said_at)
+    old = _find_corrected(message.read(told, said_at), correction)
     if old is None or same(old.value, values.bare(correction.value)):
         return None
     full, times = re.subn(rf"(?<!\w){re.escape(old.value)}(?!\w)", lambda _: correction.value, told)
@@ -97,18 +97,18 @@ def _corrected(
     new = [each for each in new if same(values.bare(each.value), values.bare(correction.value))]
     if times != 1 or len(new) != 1:
         return None
-    return _with(new[0], {CORRECTS: earlier[-1].message_id, BARE: True}), full
+    return _with_details(new[0], {CORRECTS: earlier[-1].message_id, BARE: True}), full
 
 
-def _in_full(earlier: Sequence[EarlierMessage], said_at: datetime) -> str:
+def _complete_last(earlier: Sequence[EarlierMessage], said_at: datetime) -> str:
     """Returns the last of these messages, completed if it is itself a bare correction."""
     *others, last = earlier
     own = "" if len(last.content) > LONGEST_BEFORE else own_words(last.content).strip()
-    corrected = _corrected(own, said_at, others)
+    corrected = _read_bare_correction(own, said_at, others)
     return own if corrected is None else corrected[1]
 
 
-def _meant(told: Sequence[Claim], correction: _Correction) -> Claim | None:
+def _find_corrected(told: Sequence[Claim], correction: _Correction) -> Claim | None:
     """Returns the claim that is corrected: the only one, or the one whose value is named; None if it is unclear."""
     meant = [each for each in told if correction.old is None or same(each.value, values.bare(correction.old))]
     if len(meant) != 1 or not _correctable(meant[0]) or (correction.named and meant[0].key not in _NAMED):
@@ -122,15 +122,15 @@ def _correctable(claim: Claim) -> bool:
     return claim.noun == "fact" and claim.change == "holds" and claim.value != ANY and known
 
 
-def _with(claim: Claim, marks: dict[str, object]) -> Claim:
+def _with_details(claim: Claim, marks: dict[str, object]) -> Claim:
     return replace(claim, details={**claim.details, **marks})
 
 
-def _parsed(own: str) -> _Correction | None:
+def _parse(own: str) -> _Correction | None:
     """Parses a message as a correction; None if it is long or holds any other words."""
     if len(own) > LONGEST:
         return None
-    text, mark, sure = _unmarked(own.strip(" .!…"))
+    text, mark, sure = _strip_marker(own.strip(" .!…"))
     if behind := _BEHIND.search(text):
         text, mark = text[: behind.start()], mark or behind[0]
     if found := _NOT_BEFORE.fullmatch(text):
@@ -150,7 +150,7 @@ def _parsed(own: str) -> _Correction | None:
     return _Correction(found["v"], None, bool(said and said["named"]), sure)
 
 
-def _unmarked(text: str) -> tuple[str, str, bool]:
+def _strip_marker(text: str) -> tuple[str, str, bool]:
     """Returns the text after the words that take something back, the last of these, and whether that is certain."""
     mark, sure = "", False
     for _ in range(MOST_MARKS):

@@ -46,7 +46,7 @@ def read(text: str, said_at: datetime) -> list[Claim]:
         found[_identity(claim)] = claim
     for sentence in sentences(own):
         last = _named_later(sentence.text, sentence.asks, last, found)
-        for claim in _read(sentence, said_at, wishing=words <= LONGEST_WITH_WISHES):
+        for claim in _read_sentence(sentence, said_at, wishing=words <= LONGEST_WITH_WISHES):
             found.setdefault(_identity(claim), claim)
             last = claim if claim.key in _NAMELESS else last
         for before, clause in pairwise(sentence.text.split(", ")[:MOST_CLAUSES]):
@@ -61,7 +61,7 @@ def _identity(claim: Claim) -> tuple[str, str, str, str]:
     return claim.noun, claim.key, claim.value.lower(), claim.change
 
 
-def _read(sentence: ParsedSentence, said_at: datetime, *, wishing: bool) -> Iterator[Claim]:
+def _read_sentence(sentence: ParsedSentence, said_at: datetime, *, wishing: bool) -> Iterator[Claim]:
     if wishing:
         yield from wishes.wishes(sentence.text)
     if not sentence.doubtful and _SELF.search(sentence.text):
@@ -74,12 +74,12 @@ def _read(sentence: ParsedSentence, said_at: datetime, *, wishing: bool) -> Iter
     for clause in sentence.clauses:
         for claim in rules.apply(_RULES, clause, said_at):
             yield claim
-            yield from _corrected(claim, clause)
+            yield from _claims_ended(claim, clause)
         if _TODAY.match(clause.whole):
             yield rules.fact("birthday", f"{said_at:%B} {said_at.day}")
 
 
-def _corrected(claim: Claim, clause: Clause) -> Iterator[Claim]:
+def _claims_ended(claim: Claim, clause: Clause) -> Iterator[Claim]:
     """Yields what a correction ends: Lisbon in "I live in Porto, not Lisbon"."""
     if claim.change == "ends" or not (claim.single_valued or claim.key in CORRECTED):
         return

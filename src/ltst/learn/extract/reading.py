@@ -31,7 +31,7 @@ def own_words(text: str) -> str:
     text = pasted.own_words(plain(_SINGLE.sub('""', text[:LONGEST])))
     text = _CODE.sub('""', text)
     text = _LINK.sub("", text)
-    text = _DOUBLE.sub(_unquoted, text)
+    text = _DOUBLE.sub(_strip_quotes, text)
     text = _STRAIGHT.sub('""', text)
     text = text if text.isascii() else _EMOJI.sub(" . ", text)
     text = _SPACE.sub(" ", text)
@@ -40,6 +40,6 @@ def own_words(text: str) -> str:
     return _SUPPOSED.sub("", _JOKE.sub("", _WRAPPED.sub(" ", text)))
 
 
-def _unquoted(quotation: re.Match[str]) -> str:
+def _strip_quotes(quotation: re.Match[str]) -> str:
     """Returns a short quotation without its marks, since it is only a name; of a longer one just the marks."""
     return quotation[1] if _SHORT.fullmatch(quotation[1]) else '""'

@@ -150,7 +150,7 @@ def is_ambiguous(name: str) -> bool:
 
 def names(text: str) -> list[str]:
     """Returns one or several names that were announced: "called Mia, Leo (4) and Tom"."""
-    return _listed(text, called)
+    return _read_list(text, called)
 
 
 def names_beside(text: str) -> list[str]:
@@ -158,10 +158,10 @@ def names_beside(text: str) -> list[str]:
 
     In "I have a cat, Germany is cold", the capital begins another clause.
     """
-    return _listed(text, lambda part: [each for each in apposed(part) if not _CLAUSE.match(part[len(each) :])])
+    return _read_list(text, lambda part: [each for each in apposed(part) if not _CLAUSE.match(part[len(each) :])])
 
 
-def _listed(text: str, read: Reader) -> list[str]:
+def _read_list(text: str, read: Reader) -> list[str]:
     found: list[str] = []
     for part in re.split(r",? (?:and|&) |, ", _AGE.sub("", text[: LONGEST * 2]))[:MOST_LISTED]:
         value = read(part)

@@ -50,12 +50,12 @@ def wishes(text: str) -> Iterator[Claim]:
         return
     elif _PREFERS.match(text) or _SHORT.match(text):
         yield from _preferences(text)
-    elif _ordered(text):
-        yield from _order(text)
+    elif _asks_for_something(text):
+        yield from _read_order(text)
 
 
-def _order(text: str) -> Iterator[Claim]:
-    lasting = bool(_LASTING.search(text)) or any(_ALWAYS.match(each) for each in _led(text))
+def _read_order(text: str) -> Iterator[Claim]:
+    lasting = bool(_LASTING.search(text)) or any(_ALWAYS.match(each) for each in _strip_leads(text))
     found = [*_preferences(text)] if lasting or _GENERAL.search(text) else []
     conditional = bool(_UNDER.search(text) or _CONDITION.search(text))
     if found and not conditional and len(text.split()) <= MOST_WORDS:
@@ -75,7 +75,7 @@ def _condition(text: str) -> list[str]:
     return [" ".join(compared)]
 
 
-def _led(text: str) -> Iterator[str]:
+def _strip_leads(text: str) -> Iterator[str]:
     """Yields the sentence, and what remains of it after each phrase that leads up to the wish."""
     yield text
     for _ in range(8):
@@ -85,9 +85,9 @@ def _led(text: str) -> Iterator[str]:
         yield text
 
 
-def _ordered(text: str) -> bool:
+def _asks_for_something(text: str) -> bool:
     """Returns whether something is asked for; "from now on I sleep more" asks for nothing."""
-    *leads, order = _led(text)
+    *leads, order = _strip_leads(text)
     strong = any(_STRONG.match(each) for each in leads)
     return bool(_VERB.match(order) or (strong and _ANY_VERB.match(order)))
 
@@ -113,11 +113,11 @@ def _name(text: str) -> str | None:
     before = text[: found.start("v")]
     if _CALL_BY_OTHERS.search(before):
         rest = re.search(r"\bcall me (?P<v>.{1,60})$", text[found.start("v") :], re.I)
-        return _called(rest["v"]) if rest else None
-    return _called(found["v"])
+        return _read_name(rest["v"]) if rest else None
+    return _read_name(found["v"])
 
 
-def _called(text: str) -> str | None:
+def _read_name(text: str) -> str | None:
     if found := values.person(text):
         return None if _NO_NAME.match(found[0]) else found[0]
     value = values.cut(text)

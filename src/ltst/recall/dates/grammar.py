@@ -45,7 +45,7 @@ def _expression(asked: Query, spot: Spot) -> Phrase | None:
         return _range(asked, spot, period(asked, spot), english.AND)
     if lead := english.LEAD.match(asked.text, spot.at):
         spot = Spot(lead.end(), lead[1])
-    phrase = _read(asked, spot)
+    phrase = _read_phrase(asked, spot)
     if phrase is None:
         return None
     first = phrase if phrase.sure else period(asked, spot._replace(cue="range"))
@@ -101,11 +101,11 @@ def _single(asked: Query, spot: Spot, phrase: Phrase) -> Phrase:
 
 def period(asked: Query, spot: Spot) -> Phrase | None:
     """Reads a period with everything that belongs to it; None if the words may mean something else."""
-    phrase = _read(asked, spot)
+    phrase = _read_phrase(asked, spot)
     return phrase if phrase and phrase.sure else None
 
 
-def _read(asked: Query, spot: Spot) -> Phrase | None:
+def _read_phrase(asked: Query, spot: Spot) -> Phrase | None:
     """Reads a period with everything that belongs to it, certain or not."""
     phrase = base(asked, spot)
     if phrase and phrase.cycle:

@@ -34,7 +34,7 @@ def read_month(asked: Query, spot: Spot) -> Phrase | None:
     if dated := _month_day(asked, spot, found):
         return dated
     month = english.MONTHS[found[1]]
-    return _recurring(asked, found.end(), MONTH_CYCLES[month], "month", _is_month(asked, spot, found))
+    return _make_recurring(asked, found.end(), MONTH_CYCLES[month], "month", _is_month(asked, spot, found))
 
 
 def _month_day(asked: Query, spot: Spot, month: re.Match[str]) -> Phrase | None:
@@ -50,7 +50,7 @@ def _month_day(asked: Query, spot: Spot, month: re.Match[str]) -> Phrase | None:
     if things and not found[2]:
         return None
     days = [int(each) for each in found.groups()[::2] if each]
-    return _recurring(asked, found.end(), days_of(english.MONTHS[month[1]], days[0], days[-1]), "day", True)
+    return _make_recurring(asked, found.end(), days_of(english.MONTHS[month[1]], days[0], days[-1]), "day", True)
 
 
 def read_day_month(asked: Query, spot: Spot) -> Phrase | None:
@@ -67,7 +67,7 @@ def read_day_month(asked: Query, spot: Spot) -> Phrase | None:
         return None
     first = english.ORDINALS.get(found[1]) or int(found[1])
     cycle = days_of(english.MONTHS[found[5]], first, int(found[3] or first))
-    return _recurring(asked, found.end(), cycle, "day", True)
+    return _make_recurring(asked, found.end(), cycle, "day", True)
 
 
 def read_day_alone(asked: Query, spot: Spot) -> Phrase | None:
@@ -76,7 +76,7 @@ def read_day_alone(asked: Query, spot: Spot) -> Phrase | None:
     if found is None or not spot.the:
         return None
     sure = spot.cue in english.DAY_CUES and english.CLAUSE.match(asked.text, found.end()) is not None
-    return _recurring(asked, found.end(), day_cycle(int(found[1])), "day", sure)
+    return _make_recurring(asked, found.end(), day_cycle(int(found[1])), "day", sure)
 
 
 def read_numeric(asked: Query, spot: Spot) -> Phrase | None:
@@ -95,7 +95,7 @@ def read_numeric(asked: Query, spot: Spot) -> Phrase | None:
     found = english.SLASHED.match(asked.text, spot.at)
     if found is None or spot.cue not in ("on", "since", "until"):
         return None
-    return _recurring(asked, found.end(), days_of(int(found[1]), int(found[2]), int(found[2])), "day", True)
+    return _make_recurring(asked, found.end(), days_of(int(found[1]), int(found[2]), int(found[2])), "day", True)
 
 
 def _date(stop: int, year: int, month: int, day: int) -> Phrase:
@@ -147,7 +147,7 @@ def read_season(asked: Query, spot: Spot) -> Phrase | None:
     if found is None:
         return None
     sure = spot.cue in english.SEASON_CUES and _is_season(asked, spot, found)
-    return _recurring(asked, found.end(), SEASONS[found[1]], "season", sure)
+    return _make_recurring(asked, found.end(), SEASONS[found[1]], "season", sure)
 
 
 def _is_season(asked: Query, spot: Spot, found: re.Match[str]) -> bool:
@@ -163,7 +163,7 @@ def read_holiday(asked: Query, spot: Spot) -> Phrase | None:
     for pattern, cycle, plain in HOLIDAYS:
         if found := pattern.match(asked.text, spot.at):
             # "Christmas" or "Halloween" alone may be an adjective (movies, costumes); "Christmas Eve" is a date.
-            phrase = _recurring(asked, found.end(), cycle, "day", plain or spot.cue in english.HOLIDAY_CUES)
+            phrase = _make_recurring(asked, found.end(), cycle, "day", plain or spot.cue in english.HOLIDAY_CUES)
             return phrase if phrase.end - phrase.start == DAY else replace(phrase, unit="holiday")
     return None
 
@@ -174,10 +174,10 @@ def read_quarter(asked: Query, spot: Spot) -> Phrase | None:
     if found is None:
         return None
     cycle = QUARTER_CYCLES[int(found[1])]
-    return _recurring(asked, found.end(), cycle, "quarter", spot.cue in english.YEAR_CUES | english.WHICH_CUES)
+    return _make_recurring(asked, found.end(), cycle, "quarter", spot.cue in english.YEAR_CUES | english.WHICH_CUES)
 
 
-def _recurring(asked: Query, stop: int, cycle: Cycle, unit: str, sure: bool) -> Phrase:
+def _make_recurring(asked: Query, stop: int, cycle: Cycle, unit: str, sure: bool) -> Phrase:
     return Phrase(stop, *cycle.latest(asked.now), unit, cycle, sure)
 
 

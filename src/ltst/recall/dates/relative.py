@@ -90,7 +90,7 @@ def read_which(asked: Query, spot: Spot) -> Phrase | None:
         return None
     which = english.WHICHES[found[2] or found[3]]
     if units := english.UNITS.match(asked.text, found.end()):
-        return _rolling(asked, spot, which, units)
+        return _read_rolling(asked, spot, which, units)
     if unit := english.UNIT.match(asked.text, found.end()):
         rolling = found[2] == "past" or (found[2] == "last" and (found[1] or spot.the))
         return _which_unit(asked, spot, "past" if rolling else which, unit)
@@ -109,7 +109,7 @@ def _which_named(asked: Query, spot: Spot, which: str, at: int) -> Phrase | None
     return None if doubtful else named.settled(occurrence(named.cycle, which, asked.today))
 
 
-def _rolling(asked: Query, spot: Spot, which: str, found: re.Match[str]) -> Phrase | None:
+def _read_rolling(asked: Query, spot: Spot, which: str, found: re.Match[str]) -> Phrase | None:
     """Reads the last two weeks, the next few days; but not "it may last two weeks"."""
     if (
         which == "this"
@@ -146,7 +146,7 @@ def read_beside(asked: Query, spot: Spot) -> Phrase | None:
     if beside is None:
         return None
     if where == "of":
-        return _covering(unit, beside)
+        return _widen(unit, beside)
     start, end = beside.anchor
     if unit in HOURS:
         return Phrase(beside.stop, *hours_of(start - DAY if where == "before" else end, unit), "hours")
@@ -155,7 +155,7 @@ def read_beside(asked: Query, spot: Spot) -> Phrase | None:
     return Phrase(beside.stop, end, shifted(end, 1, unit), unit)
 
 
-def _covering(unit: str, inner: Phrase) -> Phrase:
+def _widen(unit: str, inner: Phrase) -> Phrase:
     if inner.unit not in ("day", "holiday") or unit in ("day", "month", "year"):
         return inner
     day = inner.anchor[0]
