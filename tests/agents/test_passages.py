@@ -63,3 +63,9 @@ def test_the_rarer_word_tells_more() -> None:
     weights = rarity(question, ["staging is down", "staging is up", "the port is 8043"])
     assert covered(question, "the port", weights) > covered(question, "staging", weights) > 0
     assert covered(question, "staging port", weights) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("asked", ["How much do I weigh?", "How many kilos am I?"])
+def test_how_much_asks_for_money_only_where_money_is_spoken_of(asked: str) -> None:
+    assert UserQuestion.of(asked).is_answered_by("80 kg this morning")
+    assert not UserQuestion.of("How much did I pay for the bike?").is_answered_by("80 kg this morning")

@@ -84,6 +84,8 @@ TOLD = [
     "What helps me most is yoga with my sister.",
     "How lucky I am that my sister moved to Porto.",
     "did my first 10k in 58 min",
+    "What makes me happy is running with my sister.",
+    "Can you remember that my sister is allergic to nuts",
 ]
 
 

@@ -19,6 +19,9 @@ def test_one_sentence(text: str) -> None:
     assert [text[start:end] for start, end in spans(text)] == [text]
 
 
-def test_a_number_may_end_a_sentence() -> None:
-    text = "We are in room 5. December is cold."
-    assert [text[start:end] for start, end in spans(text)] == ["We are in room 5.", "December is cold."]
+@pytest.mark.parametrize(
+    ("first", "second"), [("We are in room 5.", "December is cold."), ("I moved in 2019.", "August was hot.")]
+)
+def test_a_number_may_end_a_sentence(first: str, second: str) -> None:
+    text = f"{first} {second}"
+    assert [text[start:end] for start, end in spans(text)] == [first, second]

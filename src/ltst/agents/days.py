@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from operator import itemgetter
 
 from ltst.agents import wording
 from ltst.agents.intents import OF_TIME, PLANS, UNSPECIFIC
@@ -17,6 +17,7 @@ from ltst.learn import when
 from ltst.memory import AsyncUser
 from ltst.recall.temporal import Interval
 from ltst.records import ConversationMessage, Statement
+from ltst.support.place import in_thread
 
 # How many statements are read, the newest first, and how many messages are told.
 READ, MOST = 300, 5
@@ -27,12 +28,10 @@ FRESH, UNDATED = timedelta(days=60), 2
 DAY = timedelta(days=1)
 
 
-class _DatedStatement(NamedTuple):
-    """A statement, and the moment it tells of; without one, the moment it was said."""
-
-    at: datetime
-    dated: bool
-    statement: Statement
+# A statement and the moments that it names.
+_Dated = tuple[Statement, Sequence[datetime]]
+# A statement and the moment that it tells of, or the moment that it was said.
+_Placed = tuple[datetime, Statement]
 
 
 async def answer(user: AsyncUser, question: UserQuestion, now: datetime) -> Reply | None:
@@ -40,9 +39,12 @@ async def answer(user: AsyncUser, question: UserQuestion, now: datetime) -> Repl
     period = _period(question, now)
     if period is None:
         return None
-    said = [each for each in await user.statements.list(limit=READ) if each.superseded_by is None]
-    told = _planned(said, period, now) if period.start >= now else _happened(said, period)
-    messages = await viewing.messages_by_id(user._desk, [each.statement.message_id for each in told])
+    said = await user.statements.list(limit=READ)
+    if len(said) == READ and period.end <= said[-1].said_at:  # a search finds what is older
+        return None
+    dated = await in_thread(_dated, said)
+    told = _planned(dated, period, now) if period.start >= now else _happened(dated, period)
+    messages = await viewing.messages_by_id(user._desk, [each.message_id for _, each in told])
     quotes = _quotes(told, messages)[:MOST]
     if not quotes:
         return None
@@ -63,36 +65,38 @@ def _period(question: UserQuestion, now: datetime) -> Interval | None:
     return Interval(max(start, now) if plans and end > now else start, end, text)
 
 
-def _happened(said: Sequence[Statement], period: Interval) -> list[_DatedStatement]:
+def _dated(said: Sequence[Statement]) -> list[_Dated]:
+    """Returns what nothing took the place of, with the moments that it names."""
+    return [(each, _moments(each)) for each in said if each.superseded_by is None]
+
+
+def _happened(said: Sequence[_Dated], period: Interval) -> list[_Placed]:
     """Returns what names a moment in a period, and then what was said in it without naming another."""
-    told = [
-        _DatedStatement(at, True, each) for each in said for at in _moments(each) if period.start <= at < period.end
-    ]
-    dated = {each.statement.statement_id for each in told}
+    told = [(at, each) for each, moments in said for at in moments if period.start <= at < period.end]
+    dated = {each.statement_id for _, each in told}
     during = [
-        _DatedStatement(each.said_at, False, each)
-        for each in said
+        (each.said_at, each)
+        for each, moments in said
         if each.statement_id not in dated and period.start <= each.said_at < period.end
-        if all(period.start - DAY <= at < period.end for at in _moments(each))
+        if all(period.start - DAY <= at < period.end for at in moments)
     ]
-    return [*sorted(told, key=lambda each: each.at), *sorted(during, key=lambda each: each.at)]
+    return [*_by_time(told), *_by_time(during)]
 
 
-def _planned(said: Sequence[Statement], period: Interval, now: datetime) -> list[_DatedStatement]:
+def _planned(said: Sequence[_Dated], period: Interval, now: datetime) -> list[_Placed]:
     """Returns what names a moment to come, the next first, and then the newest plans without one."""
-    told = [
-        _DatedStatement(at, True, each)
-        for each in said
-        for at in _moments(each)
-        if period.start - DAY < at < period.end
-    ]
+    told = [(at, each) for each, moments in said for at in moments if period.start - DAY < at < period.end]
     loose = [
-        _DatedStatement(each.said_at, False, each)
-        for each in said
-        if each.kind == "plan" and each.until is None and now - each.said_at < FRESH and not _moments(each)
+        (each.said_at, each)
+        for each, moments in said
+        if each.kind == "plan" and each.until is None and now - each.said_at < FRESH and not moments
     ]
     open_ended = period.end.year == datetime.max.year
-    return [*sorted(told, key=lambda each: each.at), *(loose[:UNDATED] if open_ended else ())]
+    return [*_by_time(told), *(loose[:UNDATED] if open_ended else ())]
+
+
+def _by_time(placed: Sequence[_Placed]) -> list[_Placed]:
+    return sorted(placed, key=itemgetter(0))
 
 
 def _moments(statement: Statement) -> list[datetime]:
@@ -101,13 +105,13 @@ def _moments(statement: Statement) -> list[datetime]:
 
 
 def _quotes(
-    told: Sequence[_DatedStatement], messages: Mapping[str, ConversationMessage]
+    told: Sequence[_Placed], messages: Mapping[str, ConversationMessage]
 ) -> list[tuple[ConversationMessage, str]]:
     """Returns each message once with what to quote of it: all that it tells if that is short, else what was found."""
     found: dict[str, list[str]] = {}
-    for each in told:
-        said = found.setdefault(each.statement.message_id, [])
-        said += [each.statement.content] if each.statement.content not in said else []
+    for _, each in told:
+        said = found.setdefault(each.message_id, [])
+        said += [each.content] if each.content not in said else []
     quotes = list[tuple[ConversationMessage, str]]()
     for message_id, said in found.items():
         message = messages.get(message_id)

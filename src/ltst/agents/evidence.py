@@ -230,8 +230,8 @@ def _says_as_much(question: UserQuestion, first: Evidence, other: Evidence) -> b
     return also >= shared or other.strength >= AS_STRONG * first.strength
 
 
-def _is_invented(question: UserQuestion, told: str, weights: Mapping[str, float]) -> bool:
-    """Returns whether what best answers in a text is only supposed: "if I won the lottery I'd live in Tenerife"."""
+def _is_not_earnest(question: UserQuestion, told: str, weights: Mapping[str, float]) -> bool:
+    """Returns whether what best answers in a text is supposed ("if I won, I'd move to Rome"), quoted or taken back."""
     passage = answering(question, told, weights)
     earnest = [passage[start:end] for start, end in candidates(plain(passage))]
     said = " ".join(earnest)
@@ -256,5 +256,5 @@ def _quotable(question: UserQuestion, hit: Hit, weights: Mapping[str, float]) ->
     own = covered(question, said.told, weights) if said.told else -1.0
     theirs = question.of_user or not owned(question.text).isdisjoint(owned(said.pasted))
     if not said.pasted or theirs or own >= covered(question, said.pasted, weights):
-        return ("" if question.of_user and _is_invented(question, said.told, weights) else said.told), False
+        return ("" if question.of_user and _is_not_earnest(question, said.told, weights) else said.told), False
     return said.pasted, True

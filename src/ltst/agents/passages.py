@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, islice, takewhile
 
 from ltst.agents.parts import LONGEST_TEXT, pieces
 from ltst.agents.people import Person, asked_about, is_of_others
@@ -149,10 +150,11 @@ def _with_neighbour(question: UserQuestion, said: Sequence[str], scores: Sequenc
     after, before = best + 1, best - 1
     goes_on = after < len(said) and _GOES_ON.match(said[after]) is not None
     if question.shapes and not question.is_answered_by(said[best]) and not goes_on:
-        ends = [place for place in range(after, len(said)) if question.is_answered_by(said[place])]
-        near = [place for place in ends if sum(map(len, said[best : place + 1])) <= LONGEST_QUOTE]
-        if near:
-            return [*range(best, near[-1] + 1)]
+        lengths = accumulate(map(len, islice(said, best, None)))
+        near = [place for place, _ in takewhile(lambda each: each[1] <= LONGEST_QUOTE, enumerate(lengths, best))]
+        ends = [place for place in near if place > best and question.is_answered_by(said[place])]
+        if ends:
+            return [*range(best, ends[-1] + 1)]
     if goes_on or (after < len(said) and scores[after] >= scores[best] / 2):
         return [best, after]
     if before >= 0 and _GOES_ON.match(said[best]):

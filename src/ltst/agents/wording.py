@@ -66,7 +66,7 @@ def fact_sentence(fact: Fact, *, then: bool = False) -> str:
     What is over is told as such, and with `then`, what held at the time in question: "Your home was Porto then.".
     """
     clause = _capital(_clause(fact, quotable(fact.value), then=then))
-    return f"{clause}{_say_since(fact, then=then)}{_past_word(fact, then)}."
+    return f"{clause}{_say_dates(fact, then=then)}{_past_word(fact, then)}."
 
 
 def fact_sentences(facts: Sequence[Fact], *, then: bool = False) -> list[tuple[str, list[Fact]]]:
@@ -92,7 +92,7 @@ def is_over(fact: Fact) -> bool:
 
 def _list_values(facts: Sequence[Fact], then: bool) -> str:
     """Returns several values of one key as a sentence: "Your children are Ben and Mia."."""
-    *others, last = (quotable(each.value) + _say_since(each, " ({} {})", then=then) for each in facts)
+    *others, last = (quotable(each.value) + _say_dates(each, " ({} {})", then=then) for each in facts)
     return (
         _capital(_clause(facts[0], f"{', '.join(others)} and {last}", many=True, then=then))
         + _past_word(facts[0], then)
@@ -113,7 +113,7 @@ def _clause(fact: Fact, value: str, *, many: bool = False, then: bool = False) -
     return f"{_possessive(fact)} {noun} {'was' if past else 'is'} {value}"
 
 
-def _say_since(fact: Fact, form: str = ", {} {}", *, then: bool = False) -> str:
+def _say_dates(fact: Fact, form: str = ", {} {}", *, then: bool = False) -> str:
     """Returns since when a fact holds, or until when it held.
 
     It is "" if the user named no date, because a named date is stored as midnight.

@@ -127,7 +127,7 @@ def _parse(conninfo: str) -> dict[str, str]:
 
 def _at_one_moment(conninfo: str) -> str:
     """Returns the address with one connection to each node, so that all of a node is read as it was at one moment."""
-    options = _parse(conninfo).get("options", "")
+    options = _parse(conninfo).get("options", os.environ.get("PGOPTIONS", ""))
     return make_conninfo(conninfo, options=f"{options} -c citus.max_adaptive_executor_pool_size=1".strip())
 
 

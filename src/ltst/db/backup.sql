@@ -74,7 +74,8 @@ BEGIN
                        reference[1], reference[2], reference[3]);
     END LOOP;
     IF to_regprocedure('ltst_forget_kept_words()') IS NOT NULL
-       AND NOT EXISTS (SELECT FROM pg_trigger WHERE tgname = 'forget_kept_words_trigger') THEN
+       AND NOT EXISTS (SELECT FROM pg_trigger WHERE tgname = 'forget_kept_words_trigger'
+                       AND tgrelid = 'conversation_messages'::regclass) THEN
         {trigger};
     END IF;
     IF to_regclass('ledger_positions') IS NOT NULL THEN

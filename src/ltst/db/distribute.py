@@ -63,7 +63,7 @@ class Distribution:
 
 
 async def look(database: Database, shards: int = SHARDS) -> Distribution:
-    """Returns what `distribute` would do, and change nothing; Conflict where it cannot be done."""
+    """Returns what `distribute` would do, and changes nothing; Conflict where it cannot be done."""
     async with database.owner() as connection:
         return await _plan(connection, shards)
 

@@ -34,7 +34,7 @@ from ltst.db.pool import (
     Transaction,
     Work,
 )
-from ltst.errors import LtstError
+from ltst.errors import DatabaseUnavailable, LtstError
 from ltst.support.logs import LOGGER
 
 R = TypeVar("R")
@@ -129,8 +129,11 @@ class Distributed(Database):
         if place.node not in self._pools:
             self._pools[place.node] = self.pool.alike(address)
             self._pools[place.node].ask_where = self._look_for_lost
-        self._pools[place.node].conninfo = address
-        return self._pools[place.node]
+        pool = self._pools[place.node]
+        if pool.conninfo != address:  # another server took its place; the lost one may still answer
+            pool.conninfo = address
+            pool.drain()
+        return pool
 
     def at(self, user_id: str) -> Database:
         """Returns the place of a user."""
@@ -150,7 +153,7 @@ class Distributed(Database):
             # Without waiting for the coordinator: the node may come back before it does.
             async with await self.connect() as connection:
                 self._move(await places.known(connection))
-        except psycopg.OperationalError as problem:
+        except (psycopg.Error, DatabaseUnavailable) as problem:
             LOGGER.warning("the coordinator cannot tell where a lost node is", extra={"reason": str(problem)})
 
     def _move(self, known: Sequence[Place]) -> None:

@@ -286,7 +286,7 @@ class Database:
 
     @asynccontextmanager
     async def owner(self, *, hurry: bool = True) -> AsyncIterator[Connection]:
-        """Opens a transaction as the role that connected, for migrations (without `hurry`) and looks at the server."""
+        """Opens a transaction as the role that connected, for migrations (without `hurry`) and inspections."""
         limit = f"SET LOCAL statement_timeout = {self._limit(hurry)}".encode()
         async with self._begun((limit, ()), hurry=hurry) as connection:
             yield connection

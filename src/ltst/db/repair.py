@@ -70,7 +70,7 @@ async def _compare(connection: Connection) -> list[Difference]:
 
 
 async def _expected_schema(connection: Connection) -> Blueprint:
-    """The schema that should be there: a distributed one has nothing for adopted tables."""
+    """Returns the schema that should be there: a distributed one has nothing for adopted tables."""
     if not await places.is_distributed(connection):
         return blueprint()
     kept = {name: part for name, part in blueprint().triggers.items() if name != places.FOR_ADOPTED}

@@ -16,21 +16,21 @@ LONGEST_SHOWN = 60
 
 
 def mapping(value: object, path: str) -> dict[str, Any]:
-    """Returns an object, or raise Invalid."""
+    """Returns an object, or raises Invalid."""
     if not isinstance(value, dict):
         raise Invalid(f"{path} must be an object, not {shown(value)}")
     return value
 
 
 def listing(value: object, path: str) -> list[Any]:
-    """Returns a list, or raise Invalid."""
+    """Returns a list, or raises Invalid."""
     if not isinstance(value, list):
         raise Invalid(f"{path} must be a list, not {shown(value)}")
     return value
 
 
 def words(value: object, path: str) -> str:
-    """Returns a text, or raise Invalid."""
+    """Returns a text, or raises Invalid."""
     if not isinstance(value, str):
         raise Invalid(f"{path} must be a text, not {shown(value)}")
     return value

@@ -94,7 +94,7 @@ def quoted(
         person = _about(raw.get("about"), text[start:end], kind, said)
         times = statements.lasts(text[start:end], kind, message.timestamp)
         stated = NewStatement(start, end, kind, person, confidence, *times, origin="model")
-        found.append(_merge_known(message.message_id, stated, noted))
+        found.append(_as_known(message.message_id, stated, noted))
     return [replace(found[0], replaces=_find_replaced(raw.get("replaces"), found[0], message, noted)), *found[1:]]
 
 
@@ -182,7 +182,7 @@ def _extend(piece: statements.Span, sentence: statements.Span) -> statements.Spa
     return sentence if 2 * (piece[1] - piece[0]) >= sentence[1] - sentence[0] else piece
 
 
-def _merge_known(message_id: str, stated: NewStatement, noted: Noted) -> Quoted:
+def _as_known(message_id: str, stated: NewStatement, noted: Noted) -> Quoted:
     """Returns a new statement, or the one that already covers its place, whose confidence stays as it is."""
     for each in noted.statements:
         if each.message_id == message_id and each.start_at <= stated.start_at and stated.end_at <= each.end_at:

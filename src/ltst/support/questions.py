@@ -41,8 +41,8 @@ def asks(sentence: str, *, marked: bool = False) -> bool:
 
 
 def asks_alone(sentence: str) -> bool:
-    """Returns whether a sentence is a question and says nothing else."""
-    begun = _PLAINLY.match(sentence)
+    """Returns whether a sentence is a question and says nothing else; "can you remember that Jo is vegan" does."""
+    begun = None if _REQUEST.match(sentence) else _PLAINLY.match(sentence)
     return begun is not None and _ALONE.match(sentence, begun.end()) is not None
 
 

@@ -9,8 +9,10 @@ _END = re.compile(r"[.!?…][\"'”’)\]]*+(?=[ \t])|\n")
 # A full stop after one of these, or after a single capital, ends no sentence. Only the last characters are searched.
 _SHORTENED = re.compile(r"(?:^|[\s(])(?:Mr|Mrs|Ms|Dr|St|Prof|vs|etc|e\.g|i\.e|approx|No|Jr|Sr|[A-Z])\.$")
 _LONGEST_SHORTENED = 8
-# "Am 5. Dezember" is one date.
-_ORDINAL = re.compile(r"\d\. (?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember)\b")
+# "Am 5. Dezember" is one date; "in 2019. August was hot" is two sentences.
+_ORDINAL = re.compile(
+    r"(?<!\d\d)\d\. (?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember)\b"
+)
 
 
 def spans(text: str) -> list[tuple[int, int]]:
