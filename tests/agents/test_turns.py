@@ -331,7 +331,7 @@ async def test_something_unforeseen_reaches_whoever_listens(
         raise RuntimeError("a bug")
         yield
 
-    monkeypatch.setattr("ltst.agents.executor.AgentExecutor._asked", fail)
+    monkeypatch.setattr("ltst.agents.executor.AgentExecutor._ask_model", fail)
     turn = await turns.begin(ana, "Hello", chat_id="today")
     with pytest.raises(RuntimeError, match="a bug"):
         await turn.done()

@@ -271,7 +271,7 @@ class TestAtTheSameTime:
         stored = await user.chat("monday").add("user", "I live in Porto.", at=day(1))
         database, goes = shared._core.database, rules(shared._core)
         (lease,) = await work.claim_sessions(database.user(user.user_id), goes, user.user_id, "learn", 1)
-        await _meanwhile(monkeypatch, listen_work, "_heard", lambda: change(user, "monday", str(stored.message_id)))
+        await _meanwhile(monkeypatch, listen_work, "_read_messages", lambda: change(user, "monday", str(stored.message_id)))
         with pytest.raises(LeaseLost):
             await listen(database, lease, limits=goes.limits)
         assert "claims" not in rows(shared, user)
@@ -285,7 +285,7 @@ class TestAtTheSameTime:
         await user.chat("monday").replace(said, "I live in Porto.")
         database, goes = shared._core.database, rules(shared._core)
         (lease,) = await work.claim(database.user(user.user_id), goes, user.user_id, work.READ, said)
-        await _meanwhile(monkeypatch, listen_work, "_heard", lambda: replaced(user, "monday", said))
+        await _meanwhile(monkeypatch, listen_work, "_read_messages", lambda: replaced(user, "monday", said))
         with pytest.raises(LeaseLost):
             await listen_again(database, lease, limits=goes.limits)
         await shared.settle(user.user_id)

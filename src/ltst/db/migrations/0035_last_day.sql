@@ -4,4 +4,4 @@
 ALTER TABLE conversation_sessions
     ADD COLUMN last_day DATE NOT NULL GENERATED ALWAYS AS ((last_activity AT TIME ZONE 'UTC')::date) STORED;
 DROP INDEX idx_conversation_sessions_last_activity;
-CREATE INDEX idx_conversation_sessions_last_day ON conversation_sessions (last_day);
+CREATE INDEX idx_conversation_sessions_last_activity ON conversation_sessions (last_day);
