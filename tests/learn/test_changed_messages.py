@@ -271,7 +271,9 @@ class TestAtTheSameTime:
         stored = await user.chat("monday").add("user", "I live in Porto.", at=day(1))
         database, goes = shared._core.database, rules(shared._core)
         (lease,) = await work.claim_sessions(database.user(user.user_id), goes, user.user_id, "learn", 1)
-        await _meanwhile(monkeypatch, listen_work, "_read_messages", lambda: change(user, "monday", str(stored.message_id)))
+        await _meanwhile(
+            monkeypatch, listen_work, "_read_messages", lambda: change(user, "monday", str(stored.message_id))
+        )
         with pytest.raises(LeaseLost):
             await listen(database, lease, limits=goes.limits)
         assert "claims" not in rows(shared, user)
