@@ -28,7 +28,7 @@ from helpers.waiting import soon
 from ltst import AsyncMemory, Memory, Settings
 from ltst.db.embedded import EmbeddedServer
 from ltst.records import Check
-from ltst.support.crypto import MasterKeys
+from ltst.support.crypto import MasterKeys, UserCipher, WrappedKey
 
 CANARY = "CANARY-of-the-secret"
 ENOUGH = 1000
@@ -299,6 +299,32 @@ async def test_reads_go_on_in_two_processes_while_the_master_key_rotates(setting
     assert int(said) > 0
 
 
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda user: user.preferences.get("diet").value,
+        lambda user: user.preferences.list()[0].value,
+        lambda user: user.export()["preferences"][0]["preference_value"],
+    ],
+    ids=["get", "list", "export"],
+)
+def test_a_read_survives_that_its_master_key_is_dropped_before_it_is_used(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, read: Callable[[ltst.User], str]
+) -> None:
+    with Memory(settings=settings) as other, Memory(settings=settings) as memory:
+        other.user("ana").preferences.set("diet", "secret", sensitive=True)
+        unwrap, rotations = MasterKeys.cipher, iter(range(2))
+
+        def late(keys: MasterKeys, wrapped: WrappedKey) -> UserCipher:
+            for _ in rotations:
+                other.rotate_master_key()
+            return unwrap(keys, wrapped)
+
+        monkeypatch.setattr(MasterKeys, "cipher", late)
+        assert read(memory.user("ana")) == "secret"
+        assert next(rotations, None) is None
+
+
 def test_a_rotation_wraps_every_key_anew_and_leaves_the_values_alone(settings: Settings) -> None:
     with Memory(settings=settings) as memory, superuser(str(settings.database_url)) as connection:
         for number in range(3):
@@ -355,7 +381,7 @@ def test_two_rotations_at_once_follow_each_other(settings: Settings) -> None:
 CREATE_KEY = """
 import sys, time
 from pathlib import Path
-from ltst.support.crypto import MasterKeys
+from ltst.support.crypto import MasterKeys, UserCipher, WrappedKey
 file, start = Path(sys.argv[1]), Path(sys.argv[2])
 print("ready", flush=True)
 while not start.exists():

@@ -15,6 +15,7 @@ from ltst.learn.weigh import fold_fact, weigh
 from ltst.records import ME, Receipt
 from ltst.rooms import archive, facts
 from ltst.support import validate
+from ltst.support.crypto import WrappedKey
 
 EXPORT_FORMAT = "ltst"
 EXPORT_VERSION = 1
@@ -44,8 +45,9 @@ async def export(desk: Desk) -> dict[str, Any]:
         reads.snapshot(user_scope(desk.user_id)) as tx,
     ):
         rows = {noun: await tx.values(f"archive.export_{noun}") for noun in archive.NOUNS}
-        notes = await _open_sealed(desk, tx, rows)
+        key = await tx.row("preferences.get_key", WrappedKey)
         tally.rows = tx.seen
+    notes = await _open_sealed(desk, rows, key)
     return {"format": EXPORT_FORMAT, "version": EXPORT_VERSION, "user_id": desk.user_id, **rows, "notes": notes}
 
 
@@ -92,13 +94,13 @@ async def _without_keys(desk: Desk) -> dict[str, Any]:
     return {"table_name": "api_keys", "removed": removed, "remaining": 0}
 
 
-async def _open_sealed(desk: Desk, tx: Transaction, rows: dict[str, archive.Rows]) -> list[str]:
+async def _open_sealed(desk: Desk, rows: dict[str, archive.Rows], key: WrappedKey | None) -> list[str]:
     """Decrypts sensitive preferences in place, dropping those whose key is lost; returns notes about these."""
     sealed = [row for row in rows["preferences"] if row["sensitive"]]
     if not sealed:
         return []
     try:
-        cipher = await desk.reading_cipher(tx)
+        cipher = await desk.reading_cipher(key)
     except Unavailable as problem:
         rows["preferences"] = [row for row in rows["preferences"] if not row["sensitive"]]
         return [f"the preference {row['preference_key']!r} is left out: {problem}" for row in sealed]

@@ -296,12 +296,19 @@ class Desk:
         key = await tx.row("preferences.hold_key", WrappedKey)
         return self._cipher(key or await preferences.add_key(tx, self.core.keys.new_user_key(self.user_id)))
 
-    async def reading_cipher(self, calls: Executor) -> Cipher:
-        """Returns the user's cipher for decrypting; tries twice because a rotation may change the key in between."""
-        try:
-            return self._cipher(await calls.row("preferences.get_key", WrappedKey))
-        except Unavailable:
-            return self._cipher(await calls.row("preferences.get_key", WrappedKey))
+    async def reading_cipher(self, key: WrappedKey | None) -> Cipher:
+        """Returns the cipher for decrypting by a key that was read, after its snapshot has ended.
+
+        Rotations may have dropped the master key that wrapped it: then the key is read again until it stays the same.
+        """
+        while True:
+            try:
+                return self._cipher(key)
+            except Unavailable:
+                newer = await self.core.database.user(self.user_id).row("preferences.get_key", WrappedKey)
+                if newer == key:
+                    raise
+                key = newer
 
     def _cipher(self, key: WrappedKey | None) -> Cipher:
         if key is None:

@@ -8,13 +8,14 @@ from dataclasses import replace
 from typing import Annotated
 
 from ltst.arguments import PREFERENCE_TYPES, Content, Identifier, PreferenceType, Score, Word
-from ltst.db.pool import Executor, user_scope
+from ltst.db.pool import user_scope
 from ltst.errors import Unavailable
 from ltst.handles.desk import Handle
 from ltst.protocols import Cipher
 from ltst.records import UserPreference
 from ltst.rooms import claims, preferences
 from ltst.support import validate
+from ltst.support.crypto import WrappedKey
 
 Key = Annotated[Identifier, "The short name of the preference, such as units or tone."]
 
@@ -65,7 +66,8 @@ class AsyncPreferences(Handle):
         reads = await self._desk.core.reads(self._desk.user_id)
         async with reads.snapshot(user_scope(self._desk.user_id)) as tx:
             found = await preferences.get(tx, wanted)
-            return _decrypted(found, await self._desk.reading_cipher(tx)) if found and found.sensitive else found
+            wrapped = await tx.row("preferences.get_key", WrappedKey)
+        return _decrypted(found, await self._desk.reading_cipher(wrapped)) if found and found.sensitive else found
 
     async def list(
         self,
@@ -83,13 +85,14 @@ class AsyncPreferences(Handle):
             self._desk.core.measured("retrieval", "preferences.list", self._desk.user_id, None) as tally,
             reads.snapshot(user_scope(self._desk.user_id)) as tx,
         ):
-            own = await self._readable(tx, await tx.rows("preferences.list", UserPreference, type=type))
-            taken = {each.preference_key for each in own}
+            own = await tx.rows("preferences.list", UserPreference, type=type)
+            key = await tx.row("preferences.get_key", WrappedKey) if any(each.sensitive for each in own) else None
             asked = {"type": type, "settings": [*preferences.OPERATOR_SETTINGS]}  # which are not preferences of users
             where = self._desk.defaults(tx)
             given = await where.rows("preferences.defaults", UserPreference, **asked) if defaults else []
             tally.rows = tx.seen
-        return own + [each for each in given if each.preference_key not in taken]
+        taken = {each.preference_key for each in own}
+        return await self._readable(own, key) + [each for each in given if each.preference_key not in taken]
 
     async def forget(self, key: Key) -> bool:
         """Remove a preference; return whether there was one."""
@@ -102,11 +105,13 @@ class AsyncPreferences(Handle):
                 await self._desk.tell(tx, "forget", "preference", row)
         return gone
 
-    async def _readable(self, calls: Executor, found: builtins.list[UserPreference]) -> builtins.list[UserPreference]:
+    async def _readable(
+        self, found: builtins.list[UserPreference], key: WrappedKey | None
+    ) -> builtins.list[UserPreference]:
         if not any(each.sensitive for each in found):
             return found
         try:
-            cipher = await self._desk.reading_cipher(calls)
+            cipher = await self._desk.reading_cipher(key)
         except Unavailable as problem:
             return [replace(each, preference_value="", note=str(problem)) if each.sensitive else each for each in found]
         return [_decrypted(each, cipher) if each.sensitive else each for each in found]
