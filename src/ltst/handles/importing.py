@@ -10,14 +10,13 @@ from typing import NamedTuple
 
 from ltst.db import statistics
 from ltst.db.pool import Transaction
-from ltst.errors import Invalid, LtstError, shown
+from ltst.errors import Invalid, shown
 from ltst.handles.desk import Desk
 from ltst.records import ConversationMessage, Imported, ImportedConversation, ImportedMessage
 from ltst.rooms import events, messages, relationships, sessions
 from ltst.rooms.messages import StoredKeys, completed
 from ltst.support import validate
 from ltst.support.branches import Branch, Tree, refuse_copies
-from ltst.support.logs import LOGGER
 from ltst.support.text import sha256
 
 # Fewer rows would not help the planner.
@@ -60,10 +59,7 @@ async def add_all(desk: Desk, conversations: Iterable[ImportedConversation]) -> 
         tx.seen = total.messages
     if total.conversations >= ENOUGH_TO_TELL and not desk.core.looked_at_tables:
         desk.core.looked_at_tables = True
-        try:
-            await statistics.gather(desk.core.database)
-        except LtstError as problem:  # affects only speed; the import itself is stored
-            LOGGER.warning("the tables were not looked at after an import", extra={"reason": str(problem)})
+        await statistics.gather(desk.core.database, statistics.CONVERSATIONS)
     return total
 
 

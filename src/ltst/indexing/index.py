@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ltst.db import statistics
 from ltst.db.pool import Database, user_scope
 from ltst.errors import DatabaseUnavailable, ModelUnavailable, Unavailable
 from ltst.learn.gate import telling
@@ -32,7 +33,7 @@ MOST_CHARACTERS = 32_000
 # How many characters a search embeds first, counting each reading of a row: a short conversation, a few tenths of a
 # second. Every row counts as at least LEAST_COST characters.
 SOON_CHARACTERS = 4_000
-LEAST_COST = 100
+LEAST_COST = 60
 # How many characters are embedded before messages are compared by vectors alone, where a row without one is not found.
 COMPARED_CHARACTERS = 64_000
 # Tokens kept free before each part for its label; a label in a script where every character is a token may need more.
@@ -102,6 +103,8 @@ async def index_due(
         # Rows that the model refuses, or that another worker holds right now, are left for later.
         skip |= {row.id for row in rows} - there
         done += len(there)
+        if len(there) >= statistics.FEW and not database.distributed:  # the nodes' own autovacuum comes to that
+            await statistics.gather(database, statistics.INDEX)
         batches = None if batches is None else batches - 1
         if not await _in_use(database, user_id, embedding):
             break
