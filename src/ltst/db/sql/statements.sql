@@ -135,34 +135,41 @@ SELECT message_id::text, left(content, %(length)s::integer) AS content, session_
        message_index AS position, 1.0 AS nearness
 FROM conversation_messages WHERE user_id = %(user_id)s AND message_id = %(message_id)s::uuid;
 
--- Of the latest messages before one, or after it, that state something and were compared: the nearest.
+-- Of the latest messages before one, or after it, that state something and were compared: the nearest. Each table is read
+-- by itself, with the ids of the step before: a planner that knows nothing of a new user would join them row by row.
 -- name: nearest_telling
-WITH given AS (
+WITH given AS MATERIALIZED (
     SELECT timestamp AS said_at, message_index, vector.embedding
     FROM conversation_messages AS message
     JOIN search_units AS unit ON unit.user_id = message.user_id AND unit.row_id = message.message_id
     JOIN search_vectors AS vector ON vector.user_id = unit.user_id AND vector.unit_no = unit.unit_no AND part = 0
     WHERE message.user_id = %(user_id)s AND message.message_id = %(message_id)s::uuid
-), other AS (
-    SELECT message_id, stated.said_at FROM given, statements AS stated
+), other AS MATERIALIZED (
+    SELECT message_id FROM given, statements AS stated
     WHERE user_id = %(user_id)s AND rejected_at IS NULL AND message_id <> %(message_id)s::uuid
       AND CASE WHEN %(later)s::boolean THEN compared AND stated.said_at >= given.said_at
                ELSE stated.said_at <= given.said_at END
     GROUP BY message_id, stated.said_at
     ORDER BY stated.said_at DESC
     LIMIT 1000
+), unit AS MATERIALIZED (
+    SELECT row_id, unit_no FROM given, search_units
+    WHERE user_id = %(user_id)s AND row_id = ANY((SELECT array_agg(message_id) FROM other)::uuid[])
+      AND CASE WHEN %(later)s::boolean THEN (occurred_at, position) > (said_at, message_index)
+               ELSE (occurred_at, position) < (said_at, message_index) END
+), near AS MATERIALIZED (
+    SELECT unit_no, vector.embedding <=> given.embedding AS distance FROM given, search_vectors AS vector
+    WHERE user_id = %(user_id)s AND part = 0 AND unit_no = ANY((SELECT array_agg(unit_no) FROM unit)::integer[])
+    ORDER BY distance
+    LIMIT %(limit)s
+), nearest AS MATERIALIZED (
+    SELECT row_id, distance FROM near JOIN unit USING (unit_no)
 )
-SELECT other.message_id::text, left(content, %(length)s::integer) AS content, session_id::text, other.said_at,
-       message.message_index AS position, 1 - (vector.embedding <=> given.embedding) AS nearness
-FROM given CROSS JOIN other
-JOIN conversation_messages AS message ON message.user_id = %(user_id)s AND message.message_id = other.message_id
-JOIN search_units AS unit ON unit.user_id = %(user_id)s AND unit.row_id = other.message_id
-JOIN search_vectors AS vector ON vector.user_id = %(user_id)s AND vector.unit_no = unit.unit_no AND part = 0
-WHERE CASE WHEN %(later)s::boolean
-           THEN (other.said_at, message.message_index) > (given.said_at, given.message_index)
-           ELSE (other.said_at, message.message_index) < (given.said_at, given.message_index) END
-ORDER BY vector.embedding <=> given.embedding
-LIMIT %(limit)s;
+SELECT message_id::text, left(content, %(length)s::integer) AS content, session_id::text, timestamp AS said_at,
+       message_index AS position, 1 - distance AS nearness
+FROM nearest JOIN conversation_messages AS message ON message_id = row_id
+WHERE user_id = %(user_id)s AND message_id = ANY((SELECT array_agg(row_id) FROM nearest)::uuid[])
+ORDER BY distance;
 
 -- The message that casts the most doubt on another is the one that is noted.
 -- name: doubt
