@@ -6,6 +6,7 @@ import asyncio
 import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import cast
 
@@ -17,7 +18,7 @@ from helpers import citus
 from helpers.citus import CitusServer
 from helpers.probes import Connection, administer, connected
 from ltst import AsyncMemory, Conflict, DatabaseUnavailable, Event, Invalid, Settings
-from ltst.db import backup, distribute, places, repair
+from ltst.db import backup, distribute, gathering, places, repair
 from ltst.db.embedded import EmbeddedServer
 from ltst.rooms import events
 
@@ -82,6 +83,36 @@ def left_open(server: EmbeddedServer, url: str) -> list[str]:
         with psycopg.connect(address, options="-ccitus.override_table_visibility=off") as connection:
             found += [name for query in (OPEN_TABLES, OPEN_FUNCTIONS) for (name,) in connection.execute(query.encode())]
     return found
+
+
+def test_counts_of_several_places_are_added_up_whatever_number_they_are() -> None:
+    rows = [{"name": "messages", "day": Decimal(2), "all": 3}, {"name": "messages", "day": Decimal(5), "all": 4}]
+    assert gathering._added_up("name", rows) == [{"name": "messages", "day": 7, "all": 7}]
+
+
+def on_worker(server: EmbeddedServer, url: str) -> str:
+    """The same database by the address of a worker, which holds only parts of it."""
+    name = psycopg.conninfo.conninfo_to_dict(url)["dbname"]
+    return psycopg.conninfo.make_conninfo(cast("CitusServer", server).nodes[-1], dbname=name)
+
+
+@on_citus
+async def test_the_address_of_a_worker_is_refused(server: EmbeddedServer, database_url: str, tmp_path: Path) -> None:
+    worker = on_worker(server, database_url)
+    with pytest.raises(Conflict, match="give the address of the coordinator"):
+        await AsyncMemory(settings=Settings(worker=False, database_url=worker, home=tmp_path)).open()
+    async with connected(worker) as database:
+        for refused in (backup.backup(database, tmp_path / "b"), distribute.check(database)):
+            with pytest.raises(Conflict, match="give the address of the coordinator"):
+                await refused
+    assert not (tmp_path / "b").exists()
+
+
+@on_citus
+async def test_a_database_whose_nodes_do_not_know_each_other_is_refused_before_it_is_migrated(alone: str) -> None:
+    async with connected(alone) as database:
+        with pytest.raises(DatabaseUnavailable, match="citus_add_node"):
+            await distribute.check(database)
 
 
 @on_citus

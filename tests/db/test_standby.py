@@ -7,6 +7,7 @@ import logging
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import psycopg
@@ -16,7 +17,7 @@ import ltst
 from bench.nodes import Node
 from helpers.household import furnish
 from helpers.probes import superuser, value
-from ltst import AsyncMemory, Memory, Settings
+from ltst import AsyncMemory, Conflict, Memory, Settings
 from ltst.db import standby as standby_module
 from ltst.db.pool import user_scope
 
@@ -99,6 +100,14 @@ async def test_reads_are_the_standbys(memory: AsyncMemory, nodes: tuple[Node, No
     assert len((await user.export())["messages"]) == 1
     await memory.close()
     assert reads_by(nodes[1]) >= before + 8
+
+
+async def test_another_database_is_refused(memory: AsyncMemory, settings: Settings, database_url: str) -> None:
+    await memory.user("ana").chat("one").add("user", "I live in Lisbon.")
+    async with AsyncMemory(settings=replace(settings, read_database_url=database_url)) as mistaken:
+        for read in (mistaken.user("ana").chat("one").window, partial(mistaken.user("ana").search, "Lisbon")):
+            with pytest.raises(Conflict, match="LTST_READ_DATABASE_URL names another database"):
+                await read()
 
 
 async def test_a_lagging_standby_is_not_asked(

@@ -104,11 +104,11 @@ async def restore(database: Database, file: Path, *, replace: bool = False) -> l
     contents = await asyncio.to_thread(_contents, file)
     await _refuse_unknown(database)
     target = await _inspect(database, contents.schema)
-    if target.occupied and not replace and await _has_memories(database):
-        raise Conflict("this database holds memories: restore into an empty one, or replace them with --force")
     async with database.owner() as connection:
         await places.refuse_distributed(connection, NOT_HERE)
         replaced = await epochs.known(connection)
+    if target.occupied and not replace and await _has_memories(database):
+        raise Conflict("this database holds memories: restore into an empty one, or replace them with --force")
     closing = _closing_script(contents, replaced)
     await asyncio.to_thread(_load, _reach(database.conninfo), file, contents, target, closing)
     return await migrate.status(database)

@@ -48,7 +48,7 @@ class Readiness(NamedTuple):
     utf8: bool
     coordinator: bool
     nodes: int
-    adopted: Sequence[str] | None
+    grant: str | None  # the statement that lets this role create the schemas of the places, if it may not
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,12 @@ class Distribution:
     functions: Sequence[str]
     places: int
     nodes: int
+
+
+async def check(database: Database) -> None:
+    """Raises if Citus, its nodes or this role's rights do not allow to distribute a database, migrated or not."""
+    async with database.owner() as connection:
+        await _readiness(connection)
 
 
 async def look(database: Database, shards: int = SHARDS) -> Distribution:
@@ -154,11 +160,11 @@ async def on_node(database: Database, place: places.Place) -> AsyncIterator[Conn
 
 
 async def _plan(connection: Connection, shards: int) -> Distribution:
-    if not await connection.value(places.HAS_CITUS):
-        raise DatabaseUnavailable(NO_CITUS)
+    found = await _readiness(connection)
     await migrate.refuse_pending(connection)
-    (found,) = [Readiness(*row) for row in await connection.rows(STATEMENTS["readiness"])]
-    _refuse(found)
+    if adopted := [name for (name,) in await connection.rows(STATEMENTS["adopted"])]:
+        names = ", ".join(adopted)
+        raise Conflict(f"adopted tables cannot be distributed: give them back with ltst db adopt --back: {names}")
     # In the order in which the migrations make them: what others refer to comes first.
     kept = [name for name in _tables() if name not in (*REFERENCES, *ON_THE_COORDINATOR)]
     lacking = [name for (name,) in await connection.rows(STATEMENTS["lacking"], ([*REFERENCES, *kept],))]
@@ -173,16 +179,20 @@ async def _plan(connection: Connection, shards: int) -> Distribution:
     )
 
 
-def _refuse(found: Readiness) -> None:
+async def _readiness(connection: Connection) -> Readiness:
+    """Returns what tells whether a database can be distributed; raises if it cannot."""
+    if not await connection.value(places.HAS_CITUS):
+        raise DatabaseUnavailable(NO_CITUS)
+    (found,) = [Readiness(*row) for row in await connection.rows(STATEMENTS["readiness"])]
     if not found.coordinator:
-        raise Conflict("this server is a worker of Citus: give the address of the coordinator")
+        raise Conflict(places.A_WORKER)
     if not found.nodes:
         raise Conflict("Citus knows no node that may hold rows: add one with SELECT citus_add_node('host', 5432)")
     if not found.utf8:
         raise Conflict("users are placed by the bytes of their ids in UTF-8: this database has another encoding")
-    if found.adopted:
-        names = ", ".join(found.adopted)
-        raise Conflict(f"adopted tables cannot be distributed: give them back with ltst db adopt --back: {names}")
+    if found.grant:
+        raise Conflict(f"this role may not create the schemas of the places: run {found.grant}")
+    return found
 
 
 def _tables() -> list[str]:

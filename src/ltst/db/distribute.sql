@@ -5,7 +5,11 @@
 SELECT current_setting('server_encoding') = 'UTF8',
        (SELECT groupid = 0 FROM pg_dist_local_group),
        (SELECT count(*)::integer FROM pg_dist_node WHERE shouldhaveshards AND isactive AND noderole = 'primary'),
-       (SELECT array_agg(table_name ORDER BY table_name)::text[] FROM adopted_tables)
+       CASE WHEN NOT has_database_privilege(current_database(), 'CREATE')
+            THEN format('GRANT CREATE ON DATABASE %I TO %I', current_database(), current_user) END
+
+-- name: adopted
+SELECT table_name FROM adopted_tables ORDER BY table_name
 
 -- The tables of the list that Citus does not know yet, in the order of the list.
 -- name: lacking

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any, TypeVar
 
 from psycopg.rows import BaseRowFactory
@@ -99,6 +100,6 @@ def _added_up(key: str, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     for row in rows:
         known = added.setdefault(row[key], {})
         for name, value in row.items():
-            counts = name != key and isinstance(value, int | float)
+            counts = name != key and isinstance(value, int | float | Decimal)
             known[name] = known.get(name, 0) + value if counts else value
     return [*added.values()]

@@ -15,6 +15,7 @@ from ltst.errors import Conflict
 
 STATEMENTS = statements(__name__)
 HAS_CITUS = "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')"
+A_WORKER = "this server is a worker of Citus: give the address of the coordinator"
 # What is not there where tables are distributed, since none of them can be adopted.
 FOR_ADOPTED = "forget_kept_words_trigger on conversation_messages"
 
@@ -34,8 +35,12 @@ class Place(NamedTuple):
 
 
 async def is_distributed(connection: Connection) -> bool:
-    """Returns whether Citus has distributed the tables of this database."""
-    return bool(await connection.value(HAS_CITUS)) and bool(await connection.value(STATEMENTS["distributed"]))
+    """Returns whether Citus has distributed the tables of this database; Conflict on a worker, which has only parts."""
+    if not await connection.value(HAS_CITUS) or not await connection.value(STATEMENTS["distributed"]):
+        return False
+    if not await connection.value(STATEMENTS["coordinator"]):
+        raise Conflict(A_WORKER)
+    return True
 
 
 async def known(connection: Connection) -> list[Place]:

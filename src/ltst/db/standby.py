@@ -7,13 +7,13 @@ import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import psycopg
 
 from ltst.db.connections import Connection, ConnectionPool
 from ltst.db.pool import Database, Statement, Work
-from ltst.errors import DatabaseUnavailable
+from ltst.errors import Conflict, DatabaseUnavailable
 from ltst.support.logs import LOGGER
 
 R = TypeVar("R")
@@ -30,6 +30,8 @@ EVERYBODY = ""
 POSITION = b"""
 SELECT (CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_insert_lsn() END)::text
 """
+IDENTITY = b"SELECT system_identifier, current_database() FROM pg_control_system()"
+ANOTHER = "LTST_READ_DATABASE_URL names another database than DATABASE_URL does: name a standby of that one"
 REACHED = b"SELECT NOT pg_is_in_recovery() OR pg_last_wal_replay_lsn() >= %s::pg_lsn"
 
 
@@ -50,12 +52,15 @@ class Standby(Database):
         super().__init__(pool)
         self._primary = primary
         self._rests_until = 0.0
+        self._known = False  # whether it turned out to be a copy of the primary
         # By user. Everybody needs what existed when this was opened, such as the schema.
         self._needed = {EVERYBODY: Need()}
         primary.wrote = self._wrote
 
     async def for_reading(self, user_id: str) -> Database:
         """Returns this database if it is usable and has what the user wrote through this process, else the primary."""
+        if not self._known and not await self._is_known():
+            return self._primary
         for who in (user_id, EVERYBODY):
             if time.monotonic() < self._rests_until:
                 return self._primary
@@ -91,6 +96,24 @@ class Standby(Database):
             self._needed = {}
             user_id = EVERYBODY
         self._needed[user_id] = Need()
+
+    async def _is_known(self) -> bool:
+        """Asks the standby whose copy it is: Conflict if of another database, False if it does not answer."""
+
+        async def ask(connection: Connection, retried: bool) -> list[Any]:
+            return await connection.rows(IDENTITY)
+
+        if time.monotonic() < self._rests_until:
+            return False
+        try:
+            copied = await super().attempt(ask, repeatable=True)
+        except DatabaseUnavailable as problem:
+            self._give_up(problem)
+            return False
+        if copied != await self._primary.attempt(ask, repeatable=True):
+            raise Conflict(ANOTHER)
+        self._known = True
+        return True
 
     async def _position(self) -> str:
         """Returns the primary's current position in its log."""

@@ -24,8 +24,10 @@ R = TypeVar("R")
 
 app = Noun("db", "The database: schema, backup, restore.", "backup memory.dump")
 
-SHARDS = 32
-Shards = Annotated[int, typer.Option("--shards", min=1, help="Into how many places, if it is not distributed yet.")]
+SHARDS, MOST_SHARDS = 32, 4096
+Shards = Annotated[
+    int, typer.Option("--shards", min=1, max=MOST_SHARDS, help="Into how many places, if it is not distributed yet.")
+]
 
 STATUS = {"Version": "version", "Migration": "name", "State": "state"}
 
@@ -44,6 +46,8 @@ def migrate(
     """
     from ltst.db import distribute
 
+    if distributed:  # before anything is written
+        _run(options, distribute.check, "Looking")
     applied = _run(options, distribute.bring_up_to_date, "Migrating")
     sentence = f"Applied {', '.join(applied)}." if applied else "The schema is up to date."
     told: dict[str, object] = {"applied": applied}
@@ -77,7 +81,7 @@ def distribute(
 
 
 def _placed(done: Distribution) -> str:
-    return f"{done.places} places on {done.nodes} nodes."
+    return f"{done.places} places on {done.nodes} node{'s' if done.nodes > 1 else ''}."
 
 
 @command(app, "status")
