@@ -5,9 +5,9 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import threading
 from dataclasses import asdict, replace
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Annotated
 
 import typer
@@ -126,9 +126,9 @@ def worker(options: Options, once: Once = False, retry: Retry = False) -> None:
     """
     from ltst.sync import Memory  # imported late because the driver is slow to import, which --help should not wait for
 
-    stopped = threading.Event()
+    stopped = SimpleQueue[int]()  # not an Event: one that is set while this thread begins to wait for it waits for itself
     for each in (signal.SIGTERM, signal.SIGINT) if not once else ():
-        signal.signal(each, lambda *_: stopped.set())
+        signal.signal(each, lambda number, _: stopped.put(number))
     with Memory(settings=replace(options.settings, worker=not once, warm=False, actor="worker")) as memory:
         again = memory.retry() if retry else 0
         if once:
@@ -136,7 +136,7 @@ def worker(options: Options, once: Once = False, retry: Retry = False) -> None:
                 memory.settle(progress=counted)
         else:
             show.hint("Working. Stop it with Ctrl-C.")
-            stopped.wait()
+            stopped.get()
         aside = next(check.detail for check in memory.health().checks if check.name == "derived work")
     sentence = f"{again} taken up again; {aside}." if retry else f"Done; {aside}." if once else f"Stopped; {aside}."
     show.done(options.json, {"retried": again, "set_aside": aside}, sentence)
