@@ -126,7 +126,8 @@ def worker(options: Options, once: Once = False, retry: Retry = False) -> None:
     """
     from ltst.sync import Memory  # imported late because the driver is slow to import, which --help should not wait for
 
-    stopped = SimpleQueue[int]()  # not an Event: one that is set while this thread begins to wait for it waits for itself
+    # Not an Event, whose lock this thread may hold when the signal comes.
+    stopped = SimpleQueue[int]()
     for each in (signal.SIGTERM, signal.SIGINT) if not once else ():
         signal.signal(each, lambda number, _: stopped.put(number))
     with Memory(settings=replace(options.settings, worker=not once, warm=False, actor="worker")) as memory:
