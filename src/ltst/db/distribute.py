@@ -63,7 +63,7 @@ class Distribution:
 
 
 async def check(database: Database) -> None:
-    """Raises if Citus, its nodes or this role's rights do not allow to distribute a database, migrated or not."""
+    """Raises if Citus, its nodes or this role's rights rule out distributing the database, migrated or not."""
     async with database.owner() as connection:
         await _readiness(connection)
 

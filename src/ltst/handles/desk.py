@@ -297,7 +297,7 @@ class Desk:
         return self._cipher(key or await preferences.add_key(tx, self.core.keys.new_user_key(self.user_id)))
 
     async def reading_cipher(self, key: WrappedKey | None) -> Cipher:
-        """Returns the cipher for decrypting by a key that was read, after its snapshot has ended.
+        """Returns the cipher that decrypts with a key read in a snapshot; call it after the snapshot has ended.
 
         Rotations may have dropped the master key that wrapped it: then the key is read again until it stays the same.
         """

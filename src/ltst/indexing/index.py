@@ -103,7 +103,7 @@ async def index_due(
         # Rows that the model refuses, or that another worker holds right now, are left for later.
         skip |= {row.id for row in rows} - there
         done += len(there)
-        if len(there) >= statistics.FEW and not database.distributed:  # the nodes' own autovacuum comes to that
+        if len(there) >= statistics.FEW and not database.distributed:  # there, autovacuum on each node does it
             await statistics.gather(database, statistics.INDEX)
         batches = None if batches is None else batches - 1
         if not await _in_use(database, user_id, embedding):
