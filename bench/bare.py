@@ -179,7 +179,7 @@ async def _compared(
 async def vectors(connection: AsyncConnection, user_id: str) -> tuple[Sequence[UUID], NDArray[np.float32]]:
     """The keys of a user's messages and their vectors, as they are stored; a long one has several."""
     cursor = connection.cursor(binary=True)
-    query = f"SELECT id, vector_send(embedding) FROM ({await stored(connection)}) AS stored"
+    query = f"SELECT id, vector_send(embedding::vector) FROM ({await stored(connection)}) AS stored"
     await cursor.execute(query.encode(), {"user": user_id})
     ids, packed = zip(*await cursor.fetchall(), strict=True)
     return ids, np.array([np.frombuffer(each, ">f4", offset=VECTOR_HEAD) for each in packed], np.float32)

@@ -119,6 +119,49 @@ async def test_facts_from_before_they_had_a_person_are_about_the_user(
         assert [fact.value for fact in await facts.history("home")] == ["Porto", "Lisbon"]
 
 
+VECTOR_COLUMNS = """
+SELECT attname::text, format_type(atttypid, atttypmod) FROM pg_attribute
+WHERE attrelid = 'search_vectors'::regclass AND atttypid = 'halfvec'::regtype AND NOT attisdropped
+"""
+
+
+@pytest.mark.parametrize(("length", "indexes"), [(384, 2), (900, 1), (3_700, 1), (4_001, 0)])
+async def test_vectors_from_before_they_took_two_bytes_a_number_keep_their_directions(
+    empty_database_url: str, monkeypatch: pytest.MonkeyPatch, length: int, indexes: int
+) -> None:
+    """Also where the model is being changed, to one with vectors of 64 numbers."""
+    names = [each.name for each in migrate.migrations()]
+    before = migrate.migrations()[: names.index("0036_together")]
+    with monkeypatch.context() as patched:
+        patched.setattr(migrate, "migrations", lambda: before)
+        async with reached(empty_database_url) as database:
+            await migrate.migrate(database)
+    with superuser(empty_database_url) as connection:
+        if length > 2_000:
+            connection.execute("DROP INDEX idx_search_vectors_embedding")
+        connection.execute(f"ALTER TABLE search_vectors ALTER COLUMN embedding TYPE vector({length})")
+        connection.execute("ALTER TABLE search_vectors ALTER COLUMN embedding SET STORAGE EXTERNAL")
+        connection.execute("ALTER TABLE search_vectors ADD COLUMN embedding_next vector(64)")
+        old = [[number * (place + 1.5) for place in range(length)] for number in (-1e6, 0.25)]
+        for number, vector in enumerate(old):
+            connection.execute(
+                "INSERT INTO search_vectors (user_id, unit_no, part, embedding, embedding_next) "
+                "VALUES ('ana', %s, 0, %s, %s)",
+                (number, str(vector), str([1.0] * 64)),
+            )
+    async with reached(empty_database_url) as database:
+        assert await migrate.migrate(database) == names[len(before) :]
+    with superuser(empty_database_url) as connection:
+        kept = {"embedding": f"halfvec({length})", "embedding_next": "halfvec(64)"}
+        assert dict(connection.execute(VECTOR_COLUMNS).fetchall()) == kept
+        near = "SELECT 1 - (embedding <=> %s::vector::halfvec) FROM search_vectors ORDER BY unit_no"
+        small = [[number / (abs(vector[-1]) * length) for number in vector] for vector in old]
+        for number, vector in enumerate(small):
+            assert connection.execute(near, (str(vector),)).fetchall()[number][0] == pytest.approx(1, abs=1e-3)
+        there = "SELECT count(*) FROM pg_indexes WHERE indexname ~ '^idx_search_vectors_'"
+        assert value(connection, there) == indexes
+
+
 def test_a_failed_migration_leaves_an_empty_database_empty_and_says_how_to_go_on(
     empty_database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ltst import AsyncMemory, Invalid
+from ltst import AsyncMemory, ConversationMessage, ConversationSession, ConversationStorage, Invalid, Memory
 
 SAID = ("The ferry to the island leaves at noon.", "My sister plays the cello.", "Leek soup needs potatoes.")
 
@@ -30,3 +30,19 @@ async def test_a_vector_is_of_the_memorys_own_model(memory: AsyncMemory) -> None
         await user.search(vector="0.1")  # type: ignore[arg-type]
     with pytest.raises(Invalid, match="offset must be a whole number from 0 to 1000"):
         await user.search("ferry", offset=1001)
+
+
+@pytest.mark.parametrize("size", [1e-9, 1e9])
+def test_vectors_of_any_length_are_compared_by_their_directions(url: str, size: float) -> None:
+    """The index keeps numbers of two bytes, which hold neither of these."""
+    with Memory(url) as memory, ConversationStorage(url) as storage:
+        name = f"sized-{size}"
+        storage.create_session(ConversationSession(name, name))
+        for content, vector in zip(SAID, memory.embed([*SAID]), strict=True):
+            sized = [size * number for number in vector]
+            storage.store_message(ConversationMessage(name, "user", content, embedding=sized))
+        memory.settle(name)
+        (vector,) = memory.embed(["What instrument does she play?"])
+        (best, *_) = memory.user(name).search(vector=[size * number for number in vector], limit=1)
+        assert best.content == SAID[1]
+        assert 0.1 < best.scores["dense"] <= 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -233,3 +234,40 @@ def test_a_switch_that_was_killed_is_taken_up_and_every_process_follows(settings
         assert dimensions(connection) == {16}
     shown = subprocess.run(command(settings, "show"), capture_output=True, text=True)
     assert shown.stdout.startswith("m@127.0.0.1")
+
+
+VECTOR_INDEXES = """
+SELECT indexname::text FROM pg_indexes
+WHERE tablename IN ('conversation_messages', 'search_vectors') AND indexname ~ '_(embedding|near)$'
+"""
+
+
+@pytest.mark.parametrize(
+    ("dimensions", "indexed"),
+    [
+        (800, {"messages_embedding", "vectors_embedding", "vectors_near"}),
+        (801, {"messages_embedding", "vectors_embedding"}),
+        (2_001, {"vectors_embedding"}),
+        (4_001, set[str]()),
+    ],
+)
+async def test_vectors_of_any_length_are_found(
+    memory: AsyncMemory, settings: Settings, dimensions: int, indexed: set[str]
+) -> None:
+    """Also those of a user whose id is as long as an id may be, in indexes that can hold them."""
+    chance = random.Random(7)
+    name = "".join(chr(chance.randrange(0x20000, 0x2A000)) for _ in range(255))
+    await furnish(memory, name, count=30)
+    await memory.switch_embedder(bag("second", dimensions))
+    await memory.user(name).chat("new").add("user", "number 31 is about topic31")
+    await memory.settle()
+    (best, *_) = await memory.user(name).search("topic31")
+    assert best.content == "number 31 is about topic31"
+    assert best.scores["dense"] > 0
+    assert (await memory.health()).ok
+    with superuser(str(settings.database_url)) as connection:
+        there = {
+            each.removeprefix("idx_conversation_").removeprefix("idx_search_")
+            for (each,) in connection.execute(VECTOR_INDEXES)
+        }
+        assert there == indexed

@@ -12,7 +12,7 @@ from ltst.db.blueprint import Blueprint, SchemaPart, blueprint
 from ltst.db.connections import Connection
 from ltst.db.pool import Database
 from ltst.db.queries import statements
-from ltst.db.vectors import LARGEST_INDEXED
+from ltst.db.vectors import INDEXES
 
 STATEMENTS = statements(__name__)
 
@@ -78,11 +78,10 @@ async def _expected_schema(connection: Connection) -> Blueprint:
 
 
 async def _indexes(connection: Connection) -> dict[str, SchemaPart]:
-    """Returns the expected indexes; vectors with too many dimensions have none."""
-    dimensions = await connection.value(STATEMENTS["dimensions"])
-    if dimensions is None or dimensions <= LARGEST_INDEXED:
-        return blueprint().indexes
-    return {name: part for name, part in blueprint().indexes.items() if "USING hnsw" not in part.statement}
+    """Returns the expected indexes; an index of vectors only if it can hold vectors as long as those of the model."""
+    length = await connection.value(STATEMENTS["length"]) or 0
+    absent = {index.name for index in INDEXES if length > index.longest}
+    return {name: part for name, part in blueprint().indexes.items() if name not in absent}
 
 
 def _functions(wanted: dict[str, SchemaPart], bodies: set[tuple[Any, ...]]) -> Iterator[Difference]:

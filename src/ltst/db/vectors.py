@@ -24,16 +24,40 @@ SOURCES = {
     "entry": ("memory_entries", "entry_id"),
     "document": ("document_chunks", "chunk_id"),
 }
-TABLES = (*(table for table, _ in SOURCES.values()), "search_vectors")
-NEAREST_INDEXES = {
-    "conversation_messages": "idx_conversation_messages_embedding",
-    "search_vectors": "idx_search_vectors_embedding",
-}
-# A longer vector would not fit into a page with the rest of its row; above the second limit it cannot be indexed.
-LARGEST_INLINE = 1_800
-LARGEST_INDEXED = 2_000
+# The type of the vectors of each table. Searches compare directions only, for which numbers of two bytes are as good.
+TYPES = {**{table: "vector" for table, _ in SOURCES.values()}, "search_vectors": "halfvec"}
+TABLES = (*TYPES,)
+# A longer vector would not fit into a page with the rest of its row.
+LARGEST_INLINE = {"vector": 1_800, "halfvec": 3_600}
+
+
+class Index(NamedTuple):
+    """An index of vectors, as the migrations make it, and the longest vectors that it can hold."""
+
+    name: str
+    table: str
+    definition: str
+    longest: int
+
+
 # The same build parameter as in the migrations.
-CAREFUL = "WITH (ef_construction = 200)"
+CAREFUL = "WITH (ef_construction = 200) WHERE ann"
+INDEXES = (
+    Index(
+        "idx_conversation_messages_embedding",
+        "conversation_messages",
+        f"USING hnsw ({{column}} vector_cosine_ops) {CAREFUL}",
+        2_000,
+    ),
+    Index(
+        "idx_search_vectors_embedding",
+        "search_vectors",
+        f"USING hnsw ({{column}} halfvec_cosine_ops) {CAREFUL}",
+        4_000,
+    ),
+    # With a user id of any length, a row of the index takes at most a third of a page.
+    Index("idx_search_vectors_near", "search_vectors", "(user_id, unit_no) INCLUDE ({column})", 800),
+)
 BEFORE_ALL = ("", -1)
 # An ALTER TABLE waits for current users of the table and blocks all others meanwhile, so wait briefly but often.
 PATIENCE = "500ms"
@@ -79,13 +103,17 @@ class Switch:
 
     async def begin(self, name: str, dimensions: int, source: str | None) -> None:
         """Adds the columns for the vectors of another model."""
-        storage = sql.SQL("PLAIN" if dimensions <= LARGEST_INLINE else "EXTERNAL")
         changes = [
             sql.SQL(
-                "ALTER TABLE {0} ADD COLUMN embedding_next vector({1}); "
-                "ALTER TABLE {0} ALTER COLUMN embedding_next SET STORAGE {2}"
-            ).format(sql.Identifier(table), sql.Literal(dimensions), storage)
-            for table in TABLES
+                "ALTER TABLE {0} ADD COLUMN embedding_next {1}({2}); "
+                "ALTER TABLE {0} ALTER COLUMN embedding_next SET STORAGE {3}"
+            ).format(
+                sql.Identifier(table),
+                sql.SQL(kind),
+                sql.Literal(dimensions),
+                sql.SQL("PLAIN" if dimensions <= LARGEST_INLINE[kind] else "EXTERNAL"),
+            )
+            for table, kind in TYPES.items()
         ]
         told = sql.SQL("INSERT INTO embedding_models (name, dimensions, source, state) VALUES ({}, {}, {}, 'next')")
         await self._patiently([*changes, told.format(name, dimensions, source)])
@@ -128,9 +156,10 @@ class Switch:
 
     async def index(self, dimensions: int) -> None:
         """Builds the indexes over the new columns, beside those in use."""
-        if dimensions <= LARGEST_INDEXED:
-            for table, name in NEAREST_INDEXES.items():
-                await self._build(name, f"ON {table} USING hnsw (embedding_next vector_cosine_ops) {CAREFUL} WHERE ann")
+        for index in INDEXES:
+            if dimensions <= index.longest:
+                definition = index.definition.format(column="embedding_next")
+                await self._build(index.name, f"ON {index.table} {definition}")
 
     async def swap(self) -> None:
         """Replaces the old columns and their indexes by the new ones, in one transaction."""
@@ -139,9 +168,9 @@ class Switch:
             changes.append(sql.SQL("ALTER TABLE {} DROP COLUMN embedding").format(sql.Identifier(table)))
             rename = "ALTER TABLE {} RENAME COLUMN embedding_next TO embedding"
             changes.append(sql.SQL(rename).format(sql.Identifier(table)))
-        for name in NEAREST_INDEXES.values():
+        for index in INDEXES:
             rename = "ALTER INDEX IF EXISTS {} RENAME TO {}"
-            changes.append(sql.SQL(rename).format(sql.Identifier(f"{name}_next"), sql.Identifier(name)))
+            changes.append(sql.SQL(rename).format(sql.Identifier(f"{index.name}_next"), sql.Identifier(index.name)))
         changes += [
             sql.SQL("DELETE FROM embedding_models WHERE state = 'active'"),
             sql.SQL("UPDATE embedding_models SET state = 'active', since = now() WHERE state = 'next'"),

@@ -22,7 +22,7 @@ UPDATE {table} AS row SET embedding_next = given.embedding::vector
 -- A unit that is gone meanwhile gets none.
 -- name: fill_units
 INSERT INTO search_vectors (user_id, unit_no, part, embedding_next, ann)
-    SELECT given.user_id, given.unit_no, part, vector::vector,
+    SELECT given.user_id, given.unit_no, part, vector::halfvec,
            coalesce((SELECT large FROM search_users WHERE search_users.user_id = given.user_id), false)
     FROM unnest(%s::text[], %s::integer[], %s::smallint[], %s::text[]) AS given (user_id, unit_no, part, vector)
     JOIN search_units AS unit ON unit.user_id = given.user_id AND unit.unit_no = given.unit_no

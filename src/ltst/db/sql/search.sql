@@ -72,21 +72,22 @@ SELECT * FROM ltst_found(%(user_id)s, %(numbers)s::integer[]);
 -- name: nearest_messages
 SELECT message.session_id, message.role, message.content, message_type, message_index, parent_message_id,
        message.metadata, relevance_score, is_context_message, timestamp, message_id, message.user_id,
-       message.content_hash, context_hash, message_key, token_count, created_at, nearest.embedding::real[] AS embedding,
-       nearest.similarity,
+       message.content_hash, context_hash, message_key, token_count, created_at,
+       coalesce(message.embedding::real[], nearest.embedding::real[]) AS embedding, nearest.similarity,
        NOT EXISTS (SELECT FROM search_vectors AS part
                    WHERE part.user_id = message.user_id AND part.unit_no = nearest.unit_no AND part.part > 0)
        AND NOT EXISTS (SELECT FROM search_due AS due
                        WHERE due.user_id = message.user_id AND due.row_id = nearest.row_id AND stage = 3) AS whole
 FROM (
-    SELECT unit_no, row_id, embedding, 1 - (embedding <=> %(vector)s::vector) AS similarity
-    FROM search_vectors JOIN search_units AS unit USING (user_id, unit_no)
+    SELECT unit_no, row_id, embedding, 1 - (embedding <=> asked) AS similarity
+    FROM (SELECT l2_normalize(%(vector)s::vector)::halfvec AS asked) AS question,
+         search_vectors JOIN search_units AS unit USING (user_id, unit_no)
     WHERE user_id = %(user_id)s AND part = 0 AND embedding IS NOT NULL AND kind = 'message'
       AND (%(session_id)s::text IS NULL OR session = hashtextextended(%(session_id)s, 0))
-      AND (NOT %(large)s::boolean 
-           OR unit_no = ANY((SELECT ltst_nearest(%(user_id)s, %(vector)s::vector, NULL, true, %(limit)s))::integer[]))
+      AND (NOT %(large)s::boolean
+           OR unit_no = ANY((SELECT ltst_nearest(%(user_id)s, asked, NULL, true, %(limit)s))::integer[]))
       AND EXISTS (SELECT FROM embedding_models WHERE state = 'active' AND name = %(model)s)
-    ORDER BY embedding <=> %(vector)s::vector
+    ORDER BY embedding <=> asked
     LIMIT %(limit)s
 ) AS nearest
 JOIN conversation_messages AS message ON message.user_id = %(user_id)s AND message_id = nearest.row_id
