@@ -111,6 +111,8 @@ async def migrate(database: Database, *, split: Split | None = None) -> list[str
     async with database.owner(hurry=False) as connection:
         if split is not None:
             await connection.execute(b"SET LOCAL citus.enable_unsafe_triggers = on")
+            # Tables and functions are changed in one transaction.
+            await connection.execute(b"SET LOCAL citus.multi_shard_modify_mode = 'sequential'")
         await connection.execute(b"SELECT pg_advisory_xact_lock(%s)", (LOCK,))
         return await _apply_all(connection, split or _as_one)
 

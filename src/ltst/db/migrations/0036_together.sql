@@ -11,7 +11,6 @@ DROP INDEX IF EXISTS idx_search_vectors_embedding;
 DROP INDEX IF EXISTS idx_search_vectors_embedding_next;
 ALTER TABLE search_vectors RENAME COLUMN embedding TO whole;
 ALTER TABLE search_vectors ADD COLUMN embedding HALFVEC(384);
-ALTER TABLE search_vectors ALTER COLUMN embedding SET STORAGE PLAIN;
 CREATE INDEX idx_search_vectors_embedding ON search_vectors
     USING hnsw (embedding halfvec_cosine_ops) WITH (ef_construction = 200) WHERE ann;
 CREATE INDEX idx_search_vectors_near ON search_vectors (user_id, unit_no) INCLUDE (embedding);
@@ -31,8 +30,9 @@ BEGIN
     IF length > 4000 THEN
         DROP INDEX idx_search_vectors_embedding;
     END IF;
-    IF length > 3600 THEN
-        ALTER TABLE search_vectors ALTER COLUMN embedding SET STORAGE EXTERNAL;
+    -- A row of 2 kB would be read from another table.
+    IF length BETWEEN 900 AND 3600 THEN
+        ALTER TABLE search_vectors ALTER COLUMN embedding SET STORAGE PLAIN;
     END IF;
     EXECUTE format('ALTER TABLE search_vectors ALTER COLUMN embedding TYPE halfvec(%1$s) '
                    'USING l2_normalize(whole)::halfvec(%1$s), ALTER COLUMN whole TYPE boolean USING NULL', length);
