@@ -420,6 +420,7 @@ def test_a_fresh_database_is_healthy(settings: Settings) -> None:
         "slow queries": "ok",
         "derived work": "ok",
         "master key": "ok",
+        "servers": "ok",
         "disk": "ok",
     }
 

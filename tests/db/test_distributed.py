@@ -13,6 +13,7 @@ from typing import cast
 import psycopg
 import pytest
 
+from bench.citus import distribute_new, running
 from bench.distributed import MISCOUNTED
 from helpers import citus
 from helpers.citus import CitusServer
@@ -113,6 +114,24 @@ async def test_a_database_whose_nodes_do_not_know_each_other_is_refused_before_i
     async with connected(alone) as database:
         with pytest.raises(DatabaseUnavailable, match="citus_add_node"):
             await distribute.check(database)
+
+
+@on_citus
+async def test_a_lost_worker_is_told_by_health_and_before_anything_is_distributed(tmp_path: Path) -> None:
+    with running(Path(cast("str", citus.PREFIX))) as cluster:
+        await distribute_new(cluster.coordinator.dsn(), 2)
+        settings = Settings(worker=False, database_url=cluster.coordinator.dsn(), home=tmp_path)
+        async with AsyncMemory(settings=settings) as memory:
+            assert (await memory.health()).ok
+            cluster.nodes[-1].kill()
+            found = {each.name: each for each in (await memory.health()).checks}
+        lost = f"127.0.0.1:{cluster.nodes[-1].port} cannot be reached"
+        assert found["servers"].status == "error" and found["servers"].detail.startswith(lost)
+        assert {found[name].status for name in ("derived work", "master key")} == {"warning"}
+        assert {found[name].status for name in ("schema", "indexes", "isolation")} == {"ok"}
+        async with connected(cluster.coordinator.dsn()) as database:
+            with pytest.raises(DatabaseUnavailable, match=lost):
+                await distribute.look(database)
 
 
 @on_citus

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
@@ -17,7 +18,7 @@ import ltst
 from bench.nodes import Node
 from helpers.household import furnish
 from helpers.probes import superuser, value
-from ltst import AsyncMemory, Conflict, Memory, Settings
+from ltst import AsyncMemory, Check, Conflict, Memory, Settings
 from ltst.db import standby as standby_module
 from ltst.db.pool import user_scope
 
@@ -82,6 +83,17 @@ async def test_what_was_added_is_found_at_once(memory: AsyncMemory) -> None:
         assert [hit.content for hit in await user.search(f"who met the {word}?", limit=1)] == [f"I met a {word} today."]
         assert len(await user.chat("one").history()) == number + 1
     assert "xerus" in (await user.chat("two").context("which xerus?")).text
+
+
+async def servers(memory: AsyncMemory) -> Check:
+    """What health says of the servers."""
+    return next(each for each in (await memory.health()).checks if each.name == "servers")
+
+
+async def test_health_tells_how_far_the_standby_is(memory: AsyncMemory) -> None:
+    check = await servers(memory)
+    assert check.status == "ok"
+    assert re.fullmatch(r"all can be reached; the standby has [\d,]+ bytes of the log to replay", check.detail)
 
 
 async def test_reads_are_the_standbys(memory: AsyncMemory, nodes: tuple[Node, Node]) -> None:
@@ -150,6 +162,8 @@ async def test_a_standby_that_cannot_be_reached_is_done_without(settings: Settin
         await memory.user("alone").chat("one").add("user", "hello")
         assert len(await memory.user("alone").chat("one").window()) == 1
         assert len((await memory.user("alone").export())["messages"]) == 1
+        assert (await servers(memory)).status == "warning"
+        assert "the primary answers reads, since the standby cannot" in (await servers(memory)).detail
 
 
 async def test_a_standby_that_goes_away_is_done_without(settings: Settings, caplog: pytest.LogCaptureFixture) -> None:

@@ -139,6 +139,18 @@ class Distributed(Database):
         """Returns the place of a user."""
         return self._parts[max(0, bisect_right(self._lows, places.hashed(user_id)) - 1)]
 
+    async def lost_servers(self) -> list[str]:
+        """Returns the addresses of the nodes that cannot be reached right now; waits for none to come back."""
+        nodes = {part.spot.node: part.spot for part in self._parts}
+        return [place.address for place in nodes.values() if not await self._reaches(place)]
+
+    async def _reaches(self, place: Place) -> bool:
+        try:
+            async with await self.pool_of(place).connect():
+                return True
+        except psycopg.Error:
+            return False
+
     async def look_again(self) -> None:
         """Asks the coordinator where the places are."""
         async with self.owner() as connection:

@@ -33,6 +33,11 @@ class Place(NamedTuple):
     host: str
     port: int
 
+    @property
+    def address(self) -> str:
+        """The address of the node, for people."""
+        return f"{self.host}:{self.port}"
+
 
 async def is_distributed(connection: Connection) -> bool:
     """Returns whether Citus has distributed the tables of this database; Conflict on a worker, which has only parts."""

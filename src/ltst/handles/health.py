@@ -1,4 +1,4 @@
-"""Checks the health of a database: schema, extension, indexes, isolation, queries, background work, keys and disk."""
+"""Checks the health of a database: schema, extension, indexes, isolation, queries, work, keys, servers and disk."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from ltst.db import migrate, repair
 from ltst.db.pool import KEEPER, Database, Executor
 from ltst.db.repair import Difference
-from ltst.errors import Denied
+from ltst.errors import DatabaseUnavailable, Denied
 from ltst.handles.desk import SLOW_MILLISECONDS, Core
 from ltst.records import Check, Health
 from ltst.support.crypto import MasterKeys
@@ -20,7 +20,8 @@ REPAIR = "run: ltst db repair"
 async def check_all(core: Core) -> Health:
     """Runs all checks and returns their results."""
     tables, found, keeper = migrate.names_of("TABLE"), await repair.compare(core.database), core.database.keeper()
-    done = await _derived_work(keeper), await _master_key(keeper, core.keys)
+    lost = await core.database.lost_servers()
+    done = (_unseen("derived work"), _unseen("master key")) if lost else await _seen_everywhere(keeper, core.keys)
     async with core.database.snapshot(KEEPER) as tx:
         version = await tx.value("health.vector_version")
         checks = (
@@ -31,8 +32,31 @@ async def check_all(core: Core) -> Health:
             await _index_usage(tx, tables),
             await _slow_queries(tx),
             *done,
+            await _servers(core, lost),
         )
     return Health((_schema(await migrations(core.database), found), *checks, _disk(core.database)))
+
+
+async def _seen_everywhere(keeper: Executor, keys: MasterKeys) -> tuple[Check, ...]:
+    """Runs the checks that ask every server."""
+    return await _derived_work(keeper), await _master_key(keeper, keys)
+
+
+def _unseen(name: str) -> Check:
+    return Check(name, "warning", "not seen while a server cannot be reached")
+
+
+async def _servers(core: Core, lost: Sequence[str]) -> Check:
+    """Checks that every server with users' rows can be reached, and the standby that reads go to."""
+    if lost:
+        return Check("servers", "error", f"{', '.join(lost)} cannot be reached: calls of the users there wait")
+    if core.standby is None:
+        return Check("servers", "ok", "all can be reached")
+    try:
+        behind = await core.standby.bytes_behind()
+    except DatabaseUnavailable as problem:
+        return Check("servers", "warning", f"the primary answers reads, since the standby cannot: {problem}")
+    return Check("servers", "ok", f"all can be reached; the standby has {behind:,} bytes of the log to replay")
 
 
 async def migrations(database: Database) -> Check:
