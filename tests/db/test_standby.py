@@ -120,6 +120,8 @@ async def test_another_database_is_refused(memory: AsyncMemory, settings: Settin
         for read in (mistaken.user("ana").chat("one").window, partial(mistaken.user("ana").search, "Lisbon")):
             with pytest.raises(Conflict, match="LTST_READ_DATABASE_URL names another database"):
                 await read()
+        check = await servers(mistaken)
+        assert (check.status, check.detail) == ("error", standby_module.ANOTHER)
 
 
 async def test_a_lagging_standby_is_not_asked(

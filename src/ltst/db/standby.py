@@ -80,10 +80,12 @@ class Standby(Database):
         return self
 
     async def bytes_behind(self) -> int:
-        """Returns how much of the primary's log the standby has yet to replay; raises if it cannot be read."""
-        position = await self._position()
+        """Returns how much of the log the standby has yet to replay; raises if it cannot be read, or follows another."""
+        position, copied = await self._position(), await self._primary.attempt(_identity, repeatable=True)
         with translated():
             async with await self.connect() as connection:
+                if await _identity(connection) != copied:
+                    raise Conflict(ANOTHER)
                 return int(await connection.value(BEHIND, (position,)))
 
     async def attempt(self, work: Work[R], *, repeatable: bool, writes: bool = False) -> R:
@@ -110,18 +112,14 @@ class Standby(Database):
 
     async def _is_known(self) -> bool:
         """Asks the standby whose copy it is: Conflict if of another database, False if it does not answer."""
-
-        async def ask(connection: Connection, retried: bool) -> list[Any]:
-            return await connection.rows(IDENTITY)
-
         if time.monotonic() < self._rests_until:
             return False
         try:
-            copied = await super().attempt(ask, repeatable=True)
+            copied = await super().attempt(_identity, repeatable=True)
         except DatabaseUnavailable as problem:
             self._give_up(problem)
             return False
-        if copied != await self._primary.attempt(ask, repeatable=True):
+        if copied != await self._primary.attempt(_identity, repeatable=True):
             raise Conflict(ANOTHER)
         self._known = True
         return True
@@ -156,3 +154,8 @@ class Standby(Database):
     def _give_up(self, problem: Exception) -> None:
         LOGGER.warning("the standby cannot be read; the primary is asked", extra={"reason": str(problem)})
         self._rests_until = time.monotonic() + REST_SECONDS
+
+
+async def _identity(connection: Connection, retried: bool = False) -> list[Any]:
+    """Returns what tells whose copy a server is."""
+    return await connection.rows(IDENTITY)

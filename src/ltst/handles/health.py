@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from ltst.db import migrate, repair
 from ltst.db.pool import KEEPER, Database, Executor
 from ltst.db.repair import Difference
-from ltst.errors import DatabaseUnavailable, Denied
+from ltst.errors import Conflict, DatabaseUnavailable, Denied
 from ltst.handles.desk import SLOW_MILLISECONDS, Core
 from ltst.records import Check, Health
 from ltst.support.crypto import MasterKeys
@@ -54,6 +54,8 @@ async def _servers(core: Core, lost: Sequence[str]) -> Check:
         return Check("servers", "ok", "all can be reached")
     try:
         behind = await core.standby.bytes_behind()
+    except Conflict as problem:
+        return Check("servers", "error", str(problem))
     except DatabaseUnavailable as problem:
         return Check("servers", "warning", f"the primary answers reads, since the standby cannot: {problem}")
     return Check("servers", "ok", f"all can be reached; the standby has {behind:,} bytes of the log to replay")
