@@ -158,6 +158,10 @@ async def test_vectors_from_before_they_took_two_bytes_a_number_keep_their_direc
         small = [[number / (abs(vector[-1]) * length) for number in vector] for vector in old]
         for number, vector in enumerate(small):
             assert connection.execute(near, (str(vector),)).fetchall()[number][0] == pytest.approx(1, abs=1e-3)
+        stored = (
+            "SELECT attstorage FROM pg_attribute WHERE attrelid = 'search_vectors'::regclass AND attname = 'embedding'"
+        )
+        assert value(connection, stored) == ("p" if length == 900 else "e")
         there = "SELECT count(*) FROM pg_indexes WHERE indexname ~ '^idx_search_vectors_'"
         assert value(connection, there) == indexes
 

@@ -271,3 +271,16 @@ async def test_vectors_of_any_length_are_found(
             for (each,) in connection.execute(VECTOR_INDEXES)
         }
         assert there == indexed
+
+
+async def test_a_model_may_follow_any_other(memory: AsyncMemory) -> None:
+    """The vectors of both do not fit into a page; they lie in one row until the change is over."""
+    user = memory.user("ana")
+    await furnish(memory, count=5)
+    for number, dimensions in enumerate((1536, 3072, 1536, 1536, 1024)):
+        await memory.switch_embedder(bag(f"model {number}", dimensions))
+        await user.chat("new").add("user", f"number {90 + number} is about topic{90 + number}")
+        await memory.settle()
+        (best, *_) = await user.search(f"topic{90 + number}")
+        assert best.content == f"number {90 + number} is about topic{90 + number}"
+        assert best.scores["dense"] > 0

@@ -96,10 +96,10 @@ async def bring_up_to_date(database: Database) -> list[str]:
     Nobody can use its places meanwhile, since views stand in the way of changes of the tables.
     """
     async with database.owner() as connection:
-        distributed = await places.is_distributed(connection)
-        if not distributed or not await migrate.lacks(connection):
-            distributed = False
-    if not distributed:
+        makes_way = await places.is_distributed(connection) and await migrate.lacks(connection)
+        if makes_way:
+            await _readiness(connection)
+    if not makes_way:
         return await migrate.migrate(database)
     await drop_places(database)
     try:

@@ -80,7 +80,7 @@ class Standby(Database):
         return self
 
     async def bytes_behind(self) -> int:
-        """Returns how much of the log the standby has yet to replay; raises if it cannot be read, or follows another."""
+        """Returns how much of the log the standby has yet to replay; raises if it cannot be read or is none."""
         position, copied = await self._position(), await self._primary.attempt(_identity, repeatable=True)
         with translated():
             async with await self.connect() as connection:

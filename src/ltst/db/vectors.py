@@ -27,8 +27,9 @@ SOURCES = {
 # The type of the vectors of each table. Searches compare directions only, for which numbers of two bytes are as good.
 TYPES = {**{table: "vector" for table, _ in SOURCES.values()}, "search_vectors": "halfvec"}
 TABLES = (*TYPES,)
-# A longer vector would not fit into a page with the rest of its row.
+# Longer vectors would not fit into a page with the rest of their row; during a change, those of both models are in it.
 LARGEST_INLINE = {"vector": 1_800, "halfvec": 3_600}
+LENGTH = "SELECT atttypmod FROM pg_attribute WHERE attrelid = %s::regclass AND attname = 'embedding'"
 
 
 class Index(NamedTuple):
@@ -103,25 +104,23 @@ class Switch:
 
     async def begin(self, name: str, dimensions: int, source: str | None) -> None:
         """Adds the columns for the vectors of another model."""
-        changes = [
-            sql.SQL(
-                "ALTER TABLE {0} ADD COLUMN embedding_next {1}({2}); "
-                "ALTER TABLE {0} ALTER COLUMN embedding_next SET STORAGE {3}"
-            ).format(
-                sql.Identifier(table),
-                sql.SQL(kind),
-                sql.Literal(dimensions),
-                sql.SQL("PLAIN" if dimensions <= LARGEST_INLINE[kind] else "EXTERNAL"),
-            )
-            for table, kind in TYPES.items()
-        ]
+        before = await self._connection.value(LENGTH, ("search_vectors",))
+        changes = []
+        for table, kind in TYPES.items():
+            column = sql.SQL("embedding_next {}({})").format(sql.SQL(kind), sql.Literal(dimensions))
+            changes.append(sql.SQL("ALTER TABLE {} ADD COLUMN {}").format(sql.Identifier(table), column))
+            changes.append(_stored(table, "embedding_next", inline=dimensions <= LARGEST_INLINE[kind]))
+            # Those in use make room where both do not fit.
+            changes.append(_stored(table, "embedding", inline=before + dimensions <= LARGEST_INLINE[kind]))
         told = sql.SQL("INSERT INTO embedding_models (name, dimensions, source, state) VALUES ({}, {}, {}, 'next')")
         await self._patiently([*changes, told.format(name, dimensions, source)])
 
     async def cancel(self) -> None:
         """Drops the columns of the next model."""
         drop = "ALTER TABLE {} DROP COLUMN IF EXISTS embedding_next"
+        length = await self._connection.value(LENGTH, ("search_vectors",))
         changes: list[sql.Composed | sql.SQL] = [sql.SQL(drop).format(sql.Identifier(table)) for table in TABLES]
+        changes += [_stored(table, "embedding", inline=length <= LARGEST_INLINE[kind]) for table, kind in TYPES.items()]
         changes.append(sql.SQL("DELETE FROM embedding_models WHERE state = 'next'"))
         changes.append(sql.SQL("DELETE FROM search_vectors WHERE embedding IS NULL"))
         await self._patiently(changes)
@@ -209,6 +208,12 @@ class Switch:
         async with self._connection.transaction():
             await self._connection.execute(ENTER, (KEEPER.role, KEEPER.user_id))
             yield
+
+
+def _stored(table: str, column: str, *, inline: bool) -> sql.Composed:
+    """Returns the statement that keeps the vectors of a column in their rows, or lets long ones move out."""
+    names = sql.Identifier(table), sql.Identifier(column), sql.SQL("PLAIN" if inline else "EXTERNAL")
+    return sql.SQL("ALTER TABLE {} ALTER COLUMN {} SET STORAGE {}").format(*names)
 
 
 def _columns(rows: Sequence[tuple[Any, ...]]) -> list[list[Any]]:

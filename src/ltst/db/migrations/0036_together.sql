@@ -1,6 +1,8 @@
 -- What a search reads of a user lies together, in indexes that begin with the user: in the tables, the rows of users who
 -- talk at the same time alternate, and each would cost a page. Only rows that no vacuum has seen yet are read there.
 
+-- In the order in which searches lock them.
+LOCK TABLE search_vectors, search_units IN ACCESS EXCLUSIVE MODE;
 ALTER TABLE search_units DROP CONSTRAINT search_units_pkey;
 ALTER TABLE search_units ADD CONSTRAINT search_units_pkey PRIMARY KEY (user_id, unit_no)
     INCLUDE (kind, row_id, session, occurred_at, valid_from, valid_until, expires_at, said, ranked);
@@ -15,13 +17,16 @@ CREATE INDEX idx_search_vectors_embedding ON search_vectors
     USING hnsw (embedding halfvec_cosine_ops) WITH (ef_construction = 200) WHERE ann;
 CREATE INDEX idx_search_vectors_near ON search_vectors (user_id, unit_no) INCLUDE (embedding);
 -- Another model may have longer vectors, for which `vectors.py` says which indexes there are; and a change of the model
--- may be under way.
+-- may be under way. A vector of 2 kB would be read from another table, unless it is kept in its row (PLAIN), which must
+-- fit into a page with both.
 DO $$
 DECLARE
     length INTEGER;
     next_length INTEGER;
+    changes TEXT;
 BEGIN
-    SELECT max(atttypmod) FILTER (WHERE attname = 'whole'), max(atttypmod) FILTER (WHERE attname = 'embedding_next')
+    SELECT max(atttypmod) FILTER (WHERE attname = 'whole'),
+           coalesce(max(atttypmod) FILTER (WHERE attname = 'embedding_next'), 0)
     INTO length, next_length
     FROM pg_attribute WHERE attrelid = 'search_vectors'::regclass AND NOT attisdropped;
     IF length > 800 THEN
@@ -30,16 +35,19 @@ BEGIN
     IF length > 4000 THEN
         DROP INDEX idx_search_vectors_embedding;
     END IF;
-    -- A row of 2 kB would be read from another table.
-    IF length BETWEEN 900 AND 3600 THEN
-        ALTER TABLE search_vectors ALTER COLUMN embedding SET STORAGE PLAIN;
+    changes := format('ALTER COLUMN whole TYPE boolean USING NULL, ALTER COLUMN embedding TYPE halfvec(%1$s) '
+                      'USING l2_normalize(whole)::halfvec(%1$s)', length);
+    IF length >= 900 AND length + next_length <= 3600 THEN
+        changes := changes || ', ALTER COLUMN embedding SET STORAGE PLAIN';
     END IF;
-    EXECUTE format('ALTER TABLE search_vectors ALTER COLUMN embedding TYPE halfvec(%1$s) '
-                   'USING l2_normalize(whole)::halfvec(%1$s), ALTER COLUMN whole TYPE boolean USING NULL', length);
-    IF next_length IS NOT NULL THEN
-        EXECUTE format('ALTER TABLE search_vectors ALTER COLUMN embedding_next TYPE halfvec(%1$s) '
-                       'USING l2_normalize(embedding_next)::halfvec(%1$s)', next_length);
+    IF next_length > 0 THEN
+        changes := changes || format(', ALTER COLUMN embedding_next TYPE halfvec(%1$s) '
+                                     'USING l2_normalize(embedding_next)::halfvec(%1$s)', next_length);
     END IF;
+    IF next_length BETWEEN 900 AND 3600 THEN
+        changes := changes || ', ALTER COLUMN embedding_next SET STORAGE PLAIN';
+    END IF;
+    EXECUTE 'ALTER TABLE search_vectors ' || changes;
 END $$;
 ALTER TABLE search_vectors DROP COLUMN whole;
 ALTER TABLE search_vectors SET (autovacuum_vacuum_insert_scale_factor = 0.05);
