@@ -25,6 +25,10 @@ from ltst.rooms import events
 
 on_citus = pytest.mark.skipif(not citus.PREFIX, reason="LTST_CITUS names no Postgres with Citus: make citus")
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
+SHARD = """
+SELECT 'user_facts_' || shardid FROM pg_dist_shard JOIN pg_dist_placement USING (shardid)
+WHERE logicalrelid = 'user_facts'::regclass AND groupid = (SELECT groupid FROM pg_dist_local_group)
+"""
 EVERY_PLACE = [f"user {number}" for number in range(12)]
 
 
@@ -123,6 +127,12 @@ async def test_a_lost_worker_is_told_by_health_and_before_anything_is_distribute
         settings = Settings(worker=False, database_url=cluster.coordinator.dsn(), home=tmp_path)
         async with AsyncMemory(settings=settings) as memory:
             assert (await memory.health()).ok
+            with psycopg.connect(cluster.nodes[-1].dsn(), autocommit=True) as worker:
+                (shard,) = worker.execute(SHARD).fetchone() or ("",)
+                worker.execute(f"ALTER TABLE {shard} DISABLE ROW LEVEL SECURITY".encode())
+                (open_table,) = [each for each in (await memory.health()).checks if each.status != "ok"]
+                assert open_table.detail.startswith("row-level security is not forced on user_facts;")
+                worker.execute(f"ALTER TABLE {shard} ENABLE ROW LEVEL SECURITY".encode())
             cluster.nodes[-1].kill()
             found = {each.name: each for each in (await memory.health()).checks}
         lost = f"127.0.0.1:{cluster.nodes[-1].port} cannot be reached"

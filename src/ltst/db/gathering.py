@@ -18,7 +18,7 @@ NOUNS_OF_THE_COORDINATOR = ("keys", "learning", "windows", "health", "metrics")
 OF_THE_COORDINATOR = ("search.model", "search.add_model")
 # What is written on every node alike: Citus connects to them as whoever writes, and the keeper cannot log in.
 OF_THE_OWNER = ("search.add_model",)
-OF_EVERY_PLACE = ("metrics.growth", "health.master_keys")
+OF_EVERY_PLACE = ("metrics.growth", "health.master_keys", "health.unprotected_shards")
 # What lies in part on the coordinator, in part in the places; and what each node has once.
 OF_BOTH = ("metrics.tables",)
 OF_EVERY_NODE = ("metrics.database_bytes",)
@@ -34,7 +34,7 @@ BY_KEY = {
 }
 # What each place answers in this order, up to a limit; the rest comes as the places come.
 IN_ORDER: Mapping[str, Callable[[Any], Any]] = {"users.list": lambda user: user.user_id}
-SINGLE = ("sessions.users",)
+SINGLE = ("sessions.users", "health.unprotected_shards")
 
 
 class Everywhere(Executor):

@@ -21,6 +21,7 @@ async def check_all(core: Core) -> Health:
     """Runs all checks and returns their results."""
     tables, found, keeper = migrate.names_of("TABLE"), await repair.compare(core.database), core.database.keeper()
     lost = await core.database.lost_servers()
+    unprotected = [] if lost else await keeper.values("health.unprotected_shards", tables=[*tables])
     done = (_unseen("derived work"), _unseen("master key")) if lost else await _seen_everywhere(keeper, core.keys)
     async with core.database.snapshot(KEEPER) as tx:
         version = await tx.value("health.vector_version")
@@ -28,7 +29,7 @@ async def check_all(core: Core) -> Health:
             Check("extension", "ok" if version else "error", f"pgvector {version or 'is missing'}"),
             _parts("indexes", "index", found),
             _parts("triggers", "trigger", found),
-            await _isolation(tx, tables),
+            await _isolation(tx, tables, unprotected),
             await _index_usage(tx, tables),
             await _slow_queries(tx),
             *done,
@@ -103,8 +104,8 @@ def _parts(name: str, kind: str, found: Sequence[Difference]) -> Check:
     return Check(name, "error", f"{', '.join(wrong)}; {REPAIR}") if wrong else Check(name, "ok", "all in place")
 
 
-async def _isolation(tx: Executor, tables: Collection[str]) -> Check:
-    open_tables = await tx.values("health.unprotected_tables", tables=[*tables])
+async def _isolation(tx: Executor, tables: Collection[str], shards: Sequence[str]) -> Check:
+    open_tables = [*await tx.values("health.unprotected_tables", tables=[*tables]), *shards]
     if open_tables:
         return Check("isolation", "error", f"row-level security is not forced on {', '.join(open_tables)}; {REPAIR}")
     return Check("isolation", "ok", f"row-level security is forced on {len(tables)} tables")

@@ -6,6 +6,13 @@ SELECT relname::text FROM pg_class
 WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')
   AND relname = ANY(%(tables)s::text[]) AND NOT (relrowsecurity AND relforcerowsecurity);
 
+-- Of a place: the tables whose shards show the keeper rows without asking a policy. Citus hides shards in pg_class. A
+-- server that is not distributed has none.
+-- name: unprotected_shards
+SELECT relname::text FROM pg_class
+WHERE relnamespace = current_schema()::regnamespace AND relkind = 'v' AND relname = ANY(%(tables)s::text[])
+  AND NOT row_security_active(ltst_shard_of(oid)::oid);
+
 -- name: scanned_tables
 SELECT relname::text AS name, seq_scan::integer AS scans, n_live_tup::bigint AS rows
 FROM pg_stat_user_tables
