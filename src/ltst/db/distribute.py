@@ -191,7 +191,9 @@ async def _readiness(connection: Connection) -> Readiness:
     if not found.utf8:
         raise Conflict("users are placed by the bytes of their ids in UTF-8: this database has another encoding")
     if lost := [address for (address,) in await connection.rows(STATEMENTS["unreachable"])]:
-        raise DatabaseUnavailable(f"{', '.join(lost)} cannot be reached by the coordinator: start it, or remove it")
+        raise DatabaseUnavailable(
+            f"{', '.join(lost)} cannot be reached by the coordinator: start it, or take it out with citus_remove_node"
+        )
     if found.grant:
         raise Conflict(f"this role may not create the schemas of the places: run {found.grant}")
     return found
