@@ -48,6 +48,17 @@ async def reached(url: str) -> AsyncIterator[Database]:
         await database.close()
 
 
+async def migrate_before(name: str, url: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Applies the migrations before one of them; returns the names of the others."""
+    known = migrate.migrations()
+    place = [each.name for each in known].index(name)
+    with monkeypatch.context() as patched:
+        patched.setattr(migrate, "migrations", lambda: known[:place])
+        async with reached(url) as database:
+            await migrate.migrate(database)
+    return [each.name for each in known[place:]]
+
+
 def extended(name: str, text: str) -> tuple[Migration, ...]:
     return (*migrate.migrations(), Migration(9999, f"9999_{name}", text))
 
@@ -102,12 +113,7 @@ def test_the_files_are_numbered_without_gaps() -> None:
 async def test_facts_from_before_they_had_a_person_are_about_the_user(
     empty_database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    names = [each.name for each in migrate.migrations()]
-    before = migrate.migrations()[: names.index("0026_about")]
-    with monkeypatch.context() as patched:
-        patched.setattr(migrate, "migrations", lambda: before)
-        async with reached(empty_database_url) as database:
-            await migrate.migrate(database)
+    await migrate_before("0026_about", empty_database_url, monkeypatch)
     with superuser(empty_database_url) as connection:
         connection.execute("INSERT INTO user_facts (user_id, fact_key, fact_value) VALUES ('ana', 'home', 'Porto')")
     async with ltst.AsyncMemory(empty_database_url) as memory:
@@ -130,12 +136,7 @@ async def test_vectors_from_before_they_took_two_bytes_a_number_keep_their_direc
     empty_database_url: str, monkeypatch: pytest.MonkeyPatch, length: int, indexes: int
 ) -> None:
     """Also where the model is being changed, to one with vectors of 64 numbers."""
-    names = [each.name for each in migrate.migrations()]
-    before = migrate.migrations()[: names.index("0036_together")]
-    with monkeypatch.context() as patched:
-        patched.setattr(migrate, "migrations", lambda: before)
-        async with reached(empty_database_url) as database:
-            await migrate.migrate(database)
+    lacking = await migrate_before("0036_together", empty_database_url, monkeypatch)
     with superuser(empty_database_url) as connection:
         if length > 2_000:
             connection.execute("DROP INDEX idx_search_vectors_embedding")
@@ -150,7 +151,7 @@ async def test_vectors_from_before_they_took_two_bytes_a_number_keep_their_direc
                 (number, str(vector), str([1.0] * 64)),
             )
     async with reached(empty_database_url) as database:
-        assert await migrate.migrate(database) == names[len(before) :]
+        assert await migrate.migrate(database) == lacking
     with superuser(empty_database_url) as connection:
         kept = {"embedding": f"halfvec({length})", "embedding_next": "halfvec(64)"}
         assert dict(connection.execute(VECTOR_COLUMNS).fetchall()) == kept
