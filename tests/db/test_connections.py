@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import sys
+from contextlib import suppress
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -96,3 +98,22 @@ async def test_calls_of_functions_are_prepared_where_no_pooler_is_between(databa
         prepared = {statement.split("(")[0] for (statement,) in await connection.rows(PREPARED)}
     await database.close()
     assert prepared == ({"SELECT set_config", "SELECT ltst_is_due"} if direct else set())
+
+
+async def test_after_the_end_of_a_pipeline_nothing_more_is_sent(pool: ConnectionPool, tmp_path: Path) -> None:
+    """pgbouncer would give the client another server for it, and wait for the end of a transaction that never comes."""
+    trace = tmp_path / "trace"
+    async with pool.connection() as connection:
+        with trace.open("wb") as file:
+            connection.pgconn.trace(file.fileno())
+            for statement in (b"SELECT 1", FAILING):
+                with suppress(psycopg.errors.DivisionByZero):
+                    async with connection.pipeline():
+                        await connection.execute(statement, prepare=True)
+                        await connection.execute(b"SELECT 2")
+            connection.pgconn.untrace()
+        assert await connection.value("SELECT 1") == 1
+    await pool.close()
+    sent = [line.split("\t")[3] for line in trace.read_text().splitlines() if "\tF\t" in line]
+    assert sent.count("Sync") == 2
+    assert sent[-1] == "Sync" and "Flush" not in sent

@@ -27,6 +27,7 @@ import psycopg
 from psycopg.abc import PQGen
 from psycopg.adapt import AdaptersMap, Dumper
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.generators import send
 from psycopg.pq import Format, TransactionStatus
 from psycopg.sql import Composed
 from psycopg.types.json import set_json_loads
@@ -109,6 +110,22 @@ class _Context:
 set_json_loads(_load_json, _Context())
 
 
+class _Pipeline(psycopg.AsyncPipeline):
+    """A pipeline that ends with a Sync.
+
+    The driver's own may send a Flush after the Sync was answered. pgbouncer gives the client a server for it and keeps
+    it taken until the client's next query.
+    """
+
+    def _exit_gen(self) -> PQGen[None]:
+        try:
+            self._enqueue_sync()
+            yield from self._communicate_gen()
+        finally:
+            yield from send(self.pgconn)
+            yield from self._fetch_gen(flush=False)
+
+
 class Connection(psycopg.AsyncConnection[tuple[object, ...]]):
     """A connection that waits for answers for a limited time, and that a forked child cannot use."""
 
@@ -162,6 +179,8 @@ class Connection(psycopg.AsyncConnection[tuple[object, ...]]):
         that were lost with it.
         """
         raised: BaseException | None = None
+        if self._pipeline is None:
+            self._pipeline = _Pipeline(self)
         try:
             async with super().pipeline() as pipeline:
                 try:
