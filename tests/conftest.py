@@ -90,6 +90,13 @@ def _folder_in_memory() -> Path | None:
     return memory if roomy else None
 
 
+def create(server: EmbeddedServer, name: str, template: str | None = None) -> None:
+    """A database, empty or a copy."""
+    from helpers import probes
+
+    probes.create(server, name, template)
+
+
 def administer(server: EmbeddedServer, statement: str) -> None:
     """Run one statement as the superuser, outside the databases under test."""
     from helpers import probes
@@ -110,7 +117,7 @@ def template(server: EmbeddedServer) -> str:
     from helpers.citus import CitusServer
     from ltst import AsyncMemory
 
-    administer(server, "CREATE DATABASE template_ltst")
+    create(server, "template_ltst")
     if isinstance(server, CitusServer):
         server.make_template("template_ltst")
         return "template_ltst"
@@ -127,7 +134,7 @@ def template(server: EmbeddedServer) -> str:
 def empty_database_url(server: EmbeddedServer) -> Iterator[str]:
     """A database without any schema."""
     name = f"test_{uuid.uuid4().hex}"
-    administer(server, f"CREATE DATABASE {name}")
+    create(server, name)
     yield url_of(server, name)
     administer(server, f"DROP DATABASE {name} WITH (FORCE)")
 
@@ -136,7 +143,7 @@ def empty_database_url(server: EmbeddedServer) -> Iterator[str]:
 def database_url(server: EmbeddedServer, template: str) -> Iterator[str]:
     """A migrated, empty database of this test's own."""
     name = f"test_{uuid.uuid4().hex}"
-    administer(server, f"CREATE DATABASE {name} TEMPLATE {template}")
+    create(server, name, template)
     yield url_of(server, name)
     administer(server, f"DROP DATABASE {name} WITH (FORCE)")
 

@@ -47,10 +47,15 @@ UNION SELECT user_id, kind, row_id FROM search_due
 def cloned(server: EmbeddedServer, template: str | None) -> Iterator[str]:
     """A database of one's own, for longer than a test; without a template it is empty."""
     name = f"shared_{uuid.uuid4().hex}"
-    administer(server, f"CREATE DATABASE {name}" + (f" TEMPLATE {template}" if template else ""))
+    create(server, name, template)
     administer(server, f"ALTER DATABASE {name} SET synchronous_commit = off")
     yield psycopg.conninfo.make_conninfo(server.dsn, dbname=name)
     administer(server, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def create(server: EmbeddedServer, name: str, template: str | None = None) -> None:
+    """A database; to copy the files of a template takes half as long as to write all of it to the log."""
+    administer(server, f"CREATE DATABASE {name}" + (f" TEMPLATE {template} STRATEGY FILE_COPY" if template else ""))
 
 
 def administer(server: EmbeddedServer, statement: str) -> None:

@@ -6,7 +6,9 @@ Where the wording does not decide, it records how likely a message replaces what
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, TypeVar
 
 from ltst.db.pool import Database, Transaction, user_scope
 from ltst.learn.listen import ACTOR
@@ -16,10 +18,11 @@ from ltst.rooms.search import Holders
 from ltst.rooms.statements import ComparedMessage, ComparedStatement
 from ltst.rooms.work import Lease
 from ltst.support.child import Limits
-from ltst.support.children import LEARNING
+from ltst.support.children import LEARNING, OutOfTime
 from ltst.support.place import in_thread
 from ltst.support.terms import terms
 
+T = TypeVar("T")
 BATCH = 100
 NEAREST_LATER = 3
 # A word is rare if at most RARE units of the user hold it, or at most RARE_SHARE of them.
@@ -39,7 +42,7 @@ async def compare(database: Database, lease: Lease, *, limits: Limits) -> int:
         asked = [*{each.statement_id: each for each in [*new, *later]}.values()]
         for newer in await _saying_so(asked, limits, lease.user_id):
             await _supersede(tx, newer, limits)
-        await _doubt(tx, dict.fromkeys(each.message_id for each in new), limits)
+        await _doubt(tx, [*dict.fromkeys(each.message_id for each in new)], limits)
         await tx.run("statements.compared", ids=[each.statement_id for each in new])
         await work.finish(tx, lease)
     return len(new)
@@ -48,11 +51,17 @@ async def compare(database: Database, lease: Lease, *, limits: Limits) -> int:
 async def _saying_so(asked: Sequence[ComparedStatement], limits: Limits, owner: str) -> list[ComparedStatement]:
     """Returns the statements that say something changed, in the order said; without those too slow to read."""
     said = sorted(asked, key=lambda each: (each.said_at, each.position, each.start_at))
-    found, left = list[ComparedStatement](), said
-    while left:
-        told = await LEARNING.each(says_so, [(each.content,) for each in left], limits, owner=owner)
-        found += [each for each, says in zip(left, told, strict=False) if says is True]
-        left = left[len(told) :]
+    told = await _every(says_so, [(each.content,) for each in said], limits, owner)
+    return [each for each, says in zip(said, told, strict=True) if says is True]
+
+
+async def _every(
+    function: Callable[..., T], given: Sequence[tuple[Any, ...]], limits: Limits, owner: str
+) -> list[T | OutOfTime]:
+    """Calls a function in a child with each of these arguments; OutOfTime stands in for what took too long."""
+    found = list[T | OutOfTime]()
+    while len(found) < len(given):
+        found += await LEARNING.each(function, given[len(found) :], limits, owner=owner)
     return found
 
 
@@ -70,27 +79,29 @@ async def _supersede(tx: Transaction, newer: ComparedStatement, limits: Limits) 
             await events.add(tx, ACTOR, "supersede", "statement", older.statement_id, details)
 
 
-async def _doubt(tx: Transaction, new: Iterable[str], limits: Limits) -> None:
-    """Records how likely each new message, or a later one near it, replaces what earlier messages state."""
+async def _doubt(tx: Transaction, new: Sequence[str], limits: Limits) -> None:
+    """Records how likely the new messages, and later ones near them, replace what earlier messages state."""
+    newer = {each.message_id: each for each in await statements.telling(tx, new)}
     for message_id in new:
         later = await statements.nearest_telling(tx, message_id, later=True, limit=NEAREST_LATER)
-        told = await statements.telling(tx, message_id)
-        for newer in [*([told] if told else []), *later]:
-            await _doubt_before(tx, newer, limits)
+        newer |= {each.message_id: each for each in later}
+    compared = [(each, await _before(tx, each)) for each in newer.values()]
+    words = await in_thread(terms_of, [each for one, before in compared for each in (one, *before)])
+    known, each_words = await search.holders(tx, set[str]().union(*words)), iter(words)
+    asked = [
+        pair for one, before in compared for pair in pairs(one, before, [*islice(each_words, 1 + len(before))], known)
+    ]
+    likely = await _every(likelihood, [(pair,) for pair in asked], limits, str(tx.scope.user_id))
+    couples = [(older.message_id, one.message_id) for one, before in compared for older in before]
+    doubts: dict[str, tuple[float, str]] = {}
+    for (older, by), doubt in zip(couples, likely, strict=True):
+        if isinstance(doubt, float) and doubt >= LEAST_DOUBT and doubt > doubts.get(older, (0.0, ""))[0]:
+            doubts[older] = doubt, by
+    await statements.doubt(tx, doubts)
 
 
-async def _doubt_before(tx: Transaction, newer: ComparedMessage, limits: Limits) -> None:
-    before = await statements.nearest_telling(tx, newer.message_id, later=False, limit=NEAREST_BEFORE)
-    words = await in_thread(terms_of, [newer, *before])
-    known = await search.holders(tx, set[str]().union(*words))
-    asked = [(pair,) for pair in pairs(newer, before, words, known)]
-    likely = await LEARNING.each(likelihood, asked, limits, owner=str(tx.scope.user_id))
-    doubts = {
-        older.message_id: doubt
-        for older, doubt in zip(before, likely, strict=False)
-        if isinstance(doubt, float) and doubt >= LEAST_DOUBT
-    }
-    await statements.doubt(tx, newer.message_id, doubts)
+async def _before(tx: Transaction, newer: ComparedMessage) -> list[ComparedMessage]:
+    return await statements.nearest_telling(tx, newer.message_id, later=False, limit=NEAREST_BEFORE)
 
 
 def pairs(

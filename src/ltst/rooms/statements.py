@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -91,9 +91,9 @@ async def supersede(tx: Executor, older: str, newer: str) -> bool:
     return bool(await tx.run("statements.supersede", older=older, newer=newer))
 
 
-async def telling(tx: Executor, message_id: str) -> ComparedMessage | None:
-    """Returns a message in the form used for comparison, or None if it is gone."""
-    return await tx.row("statements.telling", ComparedMessage, message_id=message_id, length=COMPARED_LENGTH)
+async def telling(tx: Executor, message_ids: Sequence[str]) -> list[ComparedMessage]:
+    """Returns those of the messages that are still there, in the form used for comparison."""
+    return await tx.rows("statements.telling", ComparedMessage, message_ids=[*message_ids], length=COMPARED_LENGTH)
 
 
 async def nearest_telling(tx: Executor, message_id: str, *, later: bool, limit: int) -> list[ComparedMessage]:
@@ -108,10 +108,11 @@ async def nearest_telling(tx: Executor, message_id: str, *, later: bool, limit: 
     )
 
 
-async def doubt(tx: Executor, newer: str, older: Mapping[str, float]) -> None:
-    """Records how likely a message replaced what older ones state, unless another one is a likelier replacement."""
-    if older:
-        await tx.run("statements.doubt", newer=newer, older=[*older], doubts=[*older.values()])
+async def doubt(tx: Executor, doubts: Mapping[str, tuple[float, str]]) -> None:
+    """Records how likely messages were replaced, and by which, unless another one is a likelier replacement."""
+    if doubts:
+        likely, newer = zip(*doubts.values(), strict=True)
+        await tx.run("statements.doubt", older=[*doubts], doubts=[*likely], newer=[*newer])
 
 
 def _row(span: StatementInMessage, statement_id: str) -> dict[str, Any]:

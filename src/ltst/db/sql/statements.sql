@@ -129,11 +129,11 @@ WHERE older.user_id = %(user_id)s AND older.statement_id = %(older)s::uuid
   AND newer.user_id = %(user_id)s AND newer.statement_id = %(newer)s::uuid
   AND (older.superseded_at IS NULL OR older.superseded_at > newer.said_at);
 
--- A message that states something.
+-- Messages that state something.
 -- name: telling
 SELECT message_id::text, left(content, %(length)s::integer) AS content, session_id::text, timestamp AS said_at,
        message_index AS position, 1.0 AS nearness
-FROM conversation_messages WHERE user_id = %(user_id)s AND message_id = %(message_id)s::uuid;
+FROM conversation_messages WHERE user_id = %(user_id)s AND message_id = ANY(%(message_ids)s::uuid[]);
 
 -- Of the latest messages before one, or after it, that state something and were compared: the nearest. Each table is read
 -- by itself, with the ids of the step before: a planner that knows nothing of a new user would join them row by row.
@@ -173,8 +173,8 @@ ORDER BY distance;
 
 -- The message that casts the most doubt on another is the one that is noted.
 -- name: doubt
-UPDATE statements SET doubt = given.doubt, doubted_by = %(newer)s::uuid
-FROM unnest(%(older)s::uuid[], %(doubts)s::real[]) AS given (message_id, doubt)
+UPDATE statements SET doubt = given.doubt, doubted_by = given.newer
+FROM unnest(%(older)s::uuid[], %(doubts)s::real[], %(newer)s::uuid[]) AS given (message_id, doubt, newer)
 WHERE user_id = %(user_id)s AND statements.message_id = ANY(%(older)s::uuid[])
   AND statements.message_id = given.message_id AND rejected_at IS NULL AND statements.doubt < given.doubt;
 
