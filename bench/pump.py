@@ -393,18 +393,19 @@ class Trial(NamedTuple):
     lengths: tuple[int, ...]
 
 
-def pumped(found: Iterable[Pattern], most: int) -> Iterator[str]:
+def pumped(found: Iterable[Pattern], most: int, longest: int = LONGEST) -> Iterator[str]:
     """Every pattern that takes more than linear time on some text, and the text; tries so many of its own parts."""
-    return slow([trial for pattern in found for trial in _trials(pattern, most)])
+    return slow([trial for pattern in found for trial in _trials(pattern, most, longest)])
 
 
-def _trials(pattern: Pattern, most: int) -> Iterator[Trial]:
+def _trials(pattern: Pattern, most: int, longest: int) -> Iterator[Trial]:
+    lengths = tuple(length for length in (512, 2_048, 8_192, 32_768, LONGEST) if length <= longest)
     for method in pattern.methods:
         yield Trial(
             f"{pattern.where} ({method})",
             getattr(pattern.compiled, method),
             lambda: attacks(pattern.compiled, most),
-            (512, 2_048, 8_192, 32_768, LONGEST),
+            lengths,
         )
 
 

@@ -10,6 +10,8 @@ import pytest
 from bench import pump
 
 FEW = 40
+# Characters in which quadratic time shows; texts of `pump.LONGEST` show it where a step takes less than usual.
+ENOUGH = 32_768
 
 
 @pytest.fixture(scope="module")
@@ -59,17 +61,18 @@ SLOW = (
 def test_a_slow_one_is_seen(pattern: str, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pump, "HUNG", 2.0)
     slow = pump.Pattern("here", re.compile(pattern, re.IGNORECASE), (method,))
-    assert [*pump.pumped([slow], FEW)]
+    assert [*pump.pumped([slow], FEW, ENOUGH)]
 
 
 @pytest.mark.parametrize("pattern", [r"\bI am (\w+)", r"(?:a|b)*c", r"[^\n]*+\n", r"(?:\D*\d){4}.*", r"\w{1,40} here"])
 def test_a_quick_one_is_not(pattern: str) -> None:
-    assert not [*pump.pumped([pump.Pattern("here", re.compile(pattern), ("match",))], FEW)]
+    assert not [*pump.pumped([pump.Pattern("here", re.compile(pattern), ("match",))], FEW, ENOUGH)]
 
 
 @pytest.mark.parametrize("share", range(SHARES))
 def test_none_is_slow(share: int, found: list[pump.Pattern], rounds: Callable[[int], int]) -> None:
-    assert not [*pump.pumped(found[share::SHARES], rounds(400))]
+    longest = max(rounds(pump.LONGEST), ENOUGH)
+    assert not [*pump.pumped(found[share::SHARES], rounds(400), longest)]
 
 
 @pytest.mark.parametrize("name", pump.READERS)
