@@ -94,7 +94,17 @@ INSERT INTO memory_performance_metrics (operation_type, session_id, operation_ha
     VALUES ('retrieval', 's-1', 'h', 5, 3);
 """
 )
-FILL = f"""
+OLD = (
+    "conversation_sessions",
+    "conversation_messages",
+    "conversation_memory",
+    "conversation_context",
+    "user_preferences",
+)
+
+
+def filling(messages: int) -> str:
+    return f"""
 INSERT INTO conversation_sessions (session_id, user_id, session_name, status, metadata, context_summary)
 SELECT 's-' || n, 'user-' || n % {USERS}, 'Session ' || n, 'active', '{{"n": 1}}', 'About ' || n
 FROM generate_series(0, {SESSIONS} - 1) AS n;
@@ -103,7 +113,7 @@ INSERT INTO conversation_messages (session_id, message_type, role, content, cont
 SELECT 's-' || n % {SESSIONS}, 'message', CASE n / {SESSIONS} % 2 WHEN 0 THEN 'user' ELSE 'assistant' END,
        'Message ' || n || ' of user-' || n % {SESSIONS} % {USERS}, md5(n::text), md5(n::text), n / {SESSIONS},
        '{{"n": 2}}', timestamp '2026-01-01 12:00' + n * interval '1 second'
-FROM generate_series(0, {MESSAGES} - 1) AS n;
+FROM generate_series(0, {messages} - 1) AS n;
 INSERT INTO conversation_memory (session_id, human_message, ai_response, context)
 VALUES ('pairs', 'I live in Porto.', 'Noted.', '{{"mood": "good"}}'), ('s-1', 'Again.', 'Yes.', NULL);
 INSERT INTO conversation_context (session_id, context_type, context_key, context_value, relevance_score, context_hash)
@@ -116,22 +126,21 @@ SELECT 's-' || n, 's-' || n + {USERS}, 'similar' FROM generate_series(0, {USERS}
 INSERT INTO documents (filename, file_path, file_type) VALUES ('leaflet.txt', '/srv/leaflet.txt', 'txt');
 INSERT INTO document_chunks (content, document_id, chunk_index) VALUES ('Opening hours: 9 to 5.', '1', 0), ('Closed on Monday.', '1', 1);
 """
-OLD = (
-    "conversation_sessions",
-    "conversation_messages",
-    "conversation_memory",
-    "conversation_context",
-    "user_preferences",
-)
+
 
 Run = Callable[..., dict[str, Any]]
 
 
+@pytest.fixture(scope="session")
+def messages(rounds: Callable[[int], int]) -> int:
+    return rounds(MESSAGES)
+
+
 @pytest.fixture(params=[FIRST, SECOND], ids=["first generation", "second generation"])
-def url(empty_database_url: str, request: pytest.FixtureRequest) -> str:
+def url(empty_database_url: str, request: pytest.FixtureRequest, messages: int) -> str:
     with superuser(empty_database_url) as database:
         database.execute(request.param)
-        database.execute(FILL)
+        database.execute(filling(messages))
     return empty_database_url
 
 
@@ -187,16 +196,18 @@ def opened(url: str, tmp_path: Any) -> Iterator[Callable[[], Memory]]:
         memory.close()
 
 
-def test_it_is_told_what_would_be_done_and_nothing_is(run: Run, url: str) -> None:
+def test_it_is_told_what_would_be_done_and_nothing_is(run: Run, url: str, messages: int) -> None:
     before = everything(url)
     told = run("--dry-run")
-    assert told["rows"]["conversation_messages"] == MESSAGES
+    assert told["rows"]["conversation_messages"] == messages
     assert (told["users"], told["faults"], told["switched"]) == (USERS, [], False)
     assert everything(url) == before
     assert rows(url, "SELECT count(*) FROM ltst.conversation_messages") == [(0,)]
 
 
-def test_it_is_copied_switched_used_and_given_back(run: Run, url: str, opened: Callable[[], Memory]) -> None:
+def test_it_is_copied_switched_used_and_given_back(
+    run: Run, url: str, opened: Callable[[], Memory], messages: int
+) -> None:
     before = everything(url)
     copied = run()
     assert set(copied["digests"]) == {"messages", "contexts", "preferences", "relationships", "chunks of documents"}
@@ -240,9 +251,9 @@ def test_it_is_copied_switched_used_and_given_back(run: Run, url: str, opened: C
     assert rows(url, "SELECT preference_value FROM public.user_preferences WHERE user_id = 'user-3'") == [("light",)]
     goal = "SELECT context_value FROM public.conversation_context WHERE session_id = 's-5'"
     assert rows(url, goal) == [("another",)]
-    erased = MESSAGES * 4 // SESSIONS
+    erased = messages * 4 // SESSIONS
     kept = "SELECT count(*) FROM public.conversation_messages WHERE content LIKE 'Message%'"
-    assert rows(url, kept) == [(MESSAGES - erased,)]
+    assert rows(url, kept) == [(messages - erased,)]
     run("--back", "--drop", "--yes")
     assert rows(url, "SELECT to_regnamespace('ltst') IS NULL") == [(True,)]
 
@@ -260,7 +271,7 @@ def test_a_copy_that_was_only_tried_leaves_no_trace(run: Run, url: str) -> None:
     assert rows(url, "SELECT to_regnamespace('ltst') IS NULL") == [(True,)]
 
 
-def test_what_cannot_be_taken_over_is_named_before_anything_is_written(run: Run, url: str) -> None:
+def test_what_cannot_be_taken_over_is_named_before_anything_is_written(run: Run, url: str, messages: int) -> None:
     with superuser(url) as database:
         database.execute("UPDATE public.conversation_messages SET role = 'alien' WHERE content LIKE 'Message 3 %'")
     assert "none of human, user, ai" in run(status=1)["error"]["message"]
@@ -268,12 +279,12 @@ def test_what_cannot_be_taken_over_is_named_before_anything_is_written(run: Run,
     told = run("--leave-out")
     assert len(told["faults"]) == 1
     assert rows(url, "SELECT count(*) FROM ltst.conversation_messages WHERE content LIKE 'Message%'") == [
-        (MESSAGES - 1,)
+        (messages - 1,)
     ]
 
 
 @pytest.mark.parametrize("step", ["copy", "switch"])
-def test_killed_half_way_nothing_has_changed(run: Run, url: str, tmp_path: Any, step: str) -> None:
+def test_killed_half_way_nothing_has_changed(run: Run, url: str, tmp_path: Any, step: str, messages: int) -> None:
     if step == "switch":
         run()
     before = everything(url)
@@ -295,4 +306,4 @@ def test_killed_half_way_nothing_has_changed(run: Run, url: str, tmp_path: Any, 
     if copied == [(True,)]:
         assert rows(url, "SELECT count(*) FROM ltst.conversation_messages WHERE content = 'Late.'") == [(0,)]
     assert run("--switch", "--yes")["switched"] is True
-    assert rows(url, "SELECT count(*) FROM ltst.conversation_messages WHERE content LIKE 'Message%'") == [(MESSAGES,)]
+    assert rows(url, "SELECT count(*) FROM ltst.conversation_messages WHERE content LIKE 'Message%'") == [(messages,)]
