@@ -10,8 +10,9 @@ import pytest
 
 import ltst
 from bench.pdf import pdf
+from helpers.embedders import hashed
 from helpers.probes import Connection, tables, value
-from ltst import AsyncMemory, Memory, Settings, User
+from ltst import AsyncMemory, CallableEmbedder, Memory, Settings, User
 
 WORDS = [
     *("water", "boiler", "pressure", "valve", "kettle", "steam", "pipe", "gauge"),
@@ -70,9 +71,14 @@ def last_event(user: User) -> tuple[str, Any]:
 
 
 def test_300_pages_are_ingested_with_progress_found_by_search_and_written_once(
-    sync_memory: Memory, user: User, database: Connection, tmp_path: Path
+    settings: Settings, database: Connection, tmp_path: Path
 ) -> None:
-    file = tmp_path / "manual.pdf"
+    with Memory(settings=settings, embedder=CallableEmbedder(hashed, "hashed", 384)) as memory:
+        _ingest_300_pages(memory, database, tmp_path)
+
+
+def _ingest_300_pages(memory: Memory, database: Connection, tmp_path: Path) -> None:
+    user, file = memory.user("ana"), tmp_path / "manual.pdf"
     file.write_bytes(pdf(manual()))
     seen: list[tuple[int, int]] = []
     document = user.documents.add(file, progress=lambda done, total: seen.append((done, total)))
@@ -84,7 +90,7 @@ def test_300_pages_are_ingested_with_progress_found_by_search_and_written_once(
     assert (document.media_type, document.title, document.uri) == ("application/pdf", "manual.pdf", file.as_uri())
 
     user.chat("monday").add("user", "I am responsible for unit U7 at work.")
-    sync_memory.settle()
+    memory.settle()
     found = user.search("which emergency code stops unit U217?")
     assert (found[0].kind, found[0].id, found[0].metadata) == ("document", document.document_id, {"page": 217})
     assert f"emergency code {217 * 7919}" in found[0].content

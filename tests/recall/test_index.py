@@ -320,7 +320,7 @@ async def test_an_erased_user_leaves_nothing(memory: AsyncMemory, database: Conn
 async def test_each_row_has_one_number_however_many_index_at_once(
     memory: AsyncMemory, settings: Settings, database: Connection
 ) -> None:
-    count = 3 * WORDED + 17
+    count = WORDED + 17
     given = [{"role": "user", "content": f"{TOPICS[number % 16]} {number}"} for number in range(count)]
     await memory.user("ana").chat("monday").add_many(given)
     embedder = CallableEmbedder(hashed, "hashed", 384, longest=300)

@@ -166,7 +166,7 @@ async def test_by_meaning_with_the_local_model(settings: Settings) -> None:
 
 async def test_after_a_large_import_words_are_enough(settings: Settings) -> None:
     """More than a search indexes while someone waits: the newest have their words at once, the rest before vectors."""
-    count = 1500
+    count = 3 * WORDED
     async with AsyncMemory(settings=settings, embedder=CallableEmbedder(hashed, "hashed", 384)) as memory:
         user = memory.user("ana")
         given = [{"role": "user", "content": sentence(number)} for number in range(count)]
@@ -180,7 +180,7 @@ async def test_after_a_large_import_words_are_enough(settings: Settings) -> None
         await index_words(memory._core.database, "ana")  # as the background does before anything else
         assert all([await is_found(number) for number in (0, count // 2, count - 1)])
         with superuser(memory.database_url) as connection:
-            lacking = "SELECT count(*) FILTER (WHERE stage = 0), count(*) > 1000 FROM search_due"
+            lacking = "SELECT count(*) FILTER (WHERE stage = 0), count(*) > 500 FROM search_due"
             assert connection.execute(lacking).fetchone() == (0, True)
         await memory.settle("ana")
         assert everything_indexed(memory.database_url)
