@@ -11,7 +11,7 @@ import uuid
 import zlib
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, LiteralString
 
 import numpy as np
 import psycopg
@@ -42,9 +42,14 @@ STATE = "SELECT user_id, ready FROM search_users WHERE large ORDER BY user_id"
 MARKED = "SELECT count(*) FILTER (WHERE ann), count(*) FROM search_vectors WHERE user_id = %s"
 IS_LARGE = "SELECT count(*) FROM search_users WHERE user_id = %s AND large"
 IS_READY = "SELECT ready FROM search_users WHERE user_id = %s AND large"
-VECTORS = """
-SELECT message_id::text, message.embedding::real[] FROM conversation_messages AS message WHERE user_id = %s
+# As searches compare them: in half precision.
+STORED_VECTORS = """
+SELECT row_id::text, embedding::real[] FROM search_vectors JOIN search_units USING (user_id, unit_no)
+WHERE user_id = %s AND kind = 'message'
 """
+WHOLE_VECTORS = "SELECT message_id::text, embedding::real[] FROM conversation_messages WHERE user_id = %s"
+# By how much a cosine may differ: as Postgres computes it, and because of half precision.
+COMPUTED, HALVED = 1e-6, 1e-3
 ROWS = "SELECT unit_no, row_id::text FROM search_units WHERE user_id = %s"
 
 
@@ -123,11 +128,19 @@ async def nearest(memory: AsyncMemory, user_id: str, asked: Asked, *, every: int
     return [*dict.fromkeys(rows[number] for number in near["number"].tolist() if number in there)]
 
 
-def exactly_nearest(database: Connection, user_id: str, vector: NDArray[np.float64]) -> list[str]:
-    """The same, compared one by one."""
-    rows = database.execute(VECTORS, (user_id,)).fetchall()
-    similar = np.array([row[1] for row in rows]) @ vector
-    return [str(rows[number][0]) for number in np.argsort(-similar, kind="stable")]
+def similarities(
+    database: Connection, vectors: LiteralString, user_id: str, asked: NDArray[np.float64]
+) -> dict[str, float]:
+    """How near each message of a user is to a question, compared one by one."""
+    rows = database.execute(vectors, (user_id,)).fetchall()
+    given = np.array([row[1] for row in rows])
+    similar = given @ asked / np.linalg.norm(given, axis=1) / np.linalg.norm(asked)
+    return dict(zip([str(row[0]) for row in rows], similar.tolist(), strict=True))
+
+
+def highest(similar: Mapping[str, float]) -> list[float]:
+    """The ten highest."""
+    return sorted(similar.values(), reverse=True)[:10]
 
 
 class Eavesdropper:
@@ -260,8 +273,11 @@ class TestExactness:
         self, memory: AsyncMemory, database: Connection, name: str, text: str
     ) -> None:
         vector, asked = question(text)
-        found = await nearest(memory, name, asked)
-        assert found[:10] == exactly_nearest(database, name, vector)[:10]
+        found = (await nearest(memory, name, asked))[:10]
+        stored = similarities(database, STORED_VECTORS, name, vector.astype(np.float16).astype(np.float64))
+        assert [stored[each] for each in found] == pytest.approx(highest(stored), abs=COMPUTED)
+        whole = similarities(database, WHOLE_VECTORS, name, vector)
+        assert [whole[each] for each in found] == pytest.approx(highest(whole), abs=HALVED)
 
     async def test_as_many_come_as_there_are_up_to_the_depth(self, memory: AsyncMemory) -> None:
         for name in LARGE:
@@ -272,7 +288,7 @@ class TestExactness:
 
     async def test_the_nearest_of_each_message_is_itself(self, memory: AsyncMemory, database: Connection) -> None:
         """Every vector is reachable in the index, however many others stand around it."""
-        rows = database.execute(VECTORS + " ORDER BY message_index", ("ana",)).fetchall()
+        rows = database.execute(WHOLE_VECTORS + " ORDER BY message_index", ("ana",)).fetchall()
         for message_id, vector in rows[::6]:
             asked = asked_for(np.array(vector))
             assert (await nearest(memory, "ana", asked))[0] == str(message_id)

@@ -6,7 +6,7 @@ import errno
 import ipaddress
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
@@ -74,13 +74,30 @@ def bound(host: str, port: int, command: str = ServerOptions.command) -> socket.
 
 @contextmanager
 def ending_well() -> Iterator[None]:
-    """Ignores the signal that uvicorn sends itself once it has stopped, so that everything open here is closed."""
+    """Ignores signals to end, such as uvicorn sends itself once it has stopped, so that all that is open is closed."""
     before = {number: signal.signal(number, _passed_over) for number in SIGNALS}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def signals_to_end() -> Iterator[Callable[[], object]]:
+    """Yields a function that waits for a signal to end the program, also for one that came before the call.
+
+    The interpreter writes each signal to a socket when it comes. A thread that waits for a lock would miss a signal
+    that came just before it began to wait.
+    """
+    heard, told = socket.socketpair()
+    told.setblocking(False)
+    with heard, told, ending_well():
+        before = signal.set_wakeup_fd(told.fileno())
+        try:
+            yield lambda: heard.recv(1)
+        finally:
+            signal.set_wakeup_fd(before)
 
 
 def _passed_over(*_: object) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
 import sys
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Annotated
 
 import typer
@@ -124,20 +123,20 @@ def worker(options: Options, once: Once = False, retry: Retry = False) -> None:
 
     Example: ltst worker
     """
+    from ltst.support.network import signals_to_end
     from ltst.sync import Memory  # imported late because the driver is slow to import, which --help should not wait for
 
-    # Not an Event, whose lock this thread may hold when the signal comes.
-    stopped = SimpleQueue[int]()
-    for each in (signal.SIGTERM, signal.SIGINT) if not once else ():
-        signal.signal(each, lambda number, _: stopped.put(number))
-    with Memory(settings=replace(options.settings, worker=not once, warm=False, actor="worker")) as memory:
+    with (
+        nullcontext() if once else signals_to_end() as wait_for_one,
+        Memory(settings=replace(options.settings, worker=not once, warm=False, actor="worker")) as memory,
+    ):
         again = memory.retry() if retry else 0
-        if once:
+        if wait_for_one is None:
             with show.progress("rows") as counted:
                 memory.settle(progress=counted)
         else:
             show.hint("Working. Stop it with Ctrl-C.")
-            stopped.get()
+            wait_for_one()
         aside = next(check.detail for check in memory.health().checks if check.name == "derived work")
     sentence = f"{again} taken up again; {aside}." if retry else f"Done; {aside}." if once else f"Stopped; {aside}."
     show.done(options.json, {"retried": again, "set_aside": aside}, sentence)
