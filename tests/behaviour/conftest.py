@@ -4,21 +4,35 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
-from behaviour.doors import Door, ManagerDoor, opened
+from behaviour.doors import BOUNCED, Door, ManagerDoor, opened
+from helpers.bouncer import Behind, bounced
 from helpers.probes import Connection, cloned, superuser
 from helpers.standby import FollowedServer
 from ltst import Settings
 from ltst.db.embedded import EmbeddedServer
 
-WHOLE = ["AsyncMemory", "Memory", "HTTP", "CLI", "MCP"]
+WHOLE = ["AsyncMemory", "Memory", "HTTP", "CLI", "MCP", BOUNCED]
 
 # The database behind each door, for what no door does: to move a stored time, to lose a key.
 ADDRESSES: dict[int, str] = {}
+
+
+@contextmanager
+def _database(door: str, server: EmbeddedServer, template: str, home: Path) -> Iterator[Behind]:
+    """The database of a way in, and the address by which it is reached."""
+    if door == BOUNCED:
+        with bounced(home) as made:
+            yield made
+    else:
+        with cloned(server, template) as url:
+            yield Behind(url, url)
 
 
 def _each(doors: list[str], about: str) -> Any:
@@ -28,12 +42,12 @@ def _each(doors: list[str], about: str) -> Any:
     async def each(
         request: pytest.FixtureRequest, server: EmbeddedServer, template: str, tmp_path_factory: pytest.TempPathFactory
     ) -> AsyncIterator[Door]:
-        with cloned(server, template) as url:
-            home = tmp_path_factory.mktemp("home")
-            read = server.read_url(url) if isinstance(server, FollowedServer) else None
-            settings = Settings(worker=False, database_url=url, read_database_url=read, home=home)
+        home = tmp_path_factory.mktemp("home")
+        with _database(request.param, server, template, home) as database:
+            read = server.read_url(database.straight) if isinstance(server, FollowedServer) else None
+            settings = Settings(worker=False, database_url=database.url, read_database_url=read, home=home)
             async with opened(request.param, settings) as door:
-                ADDRESSES[id(door)] = url
+                ADDRESSES[id(door)] = database.straight
                 yield door
 
     each.__doc__ = about

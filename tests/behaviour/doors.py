@@ -29,6 +29,8 @@ from ltst import (
     Settings,
 )
 
+# AsyncMemory over a few connections that are never the same for two transactions.
+BOUNCED = "pgbouncer"
 IMMEDIATE = frozenset({"user", "chat"})
 
 
@@ -155,7 +157,7 @@ class StorageChat:
 @asynccontextmanager
 async def opened(name: str, settings: Settings) -> AsyncIterator[Door]:
     """A way in by its name."""
-    if name == "AsyncMemory":
+    if name in {"AsyncMemory", BOUNCED}:
         async with AsyncMemory(settings=settings) as memory:
             yield memory
     elif name == "Memory":

@@ -3,90 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
-import socket
-import subprocess
-import tempfile
-import time
 from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
 import pytest
 
 import ltst
+from helpers.bouncer import BOUNCER, MISSING, POOL, Behind, bounced
 from helpers.household import SECRET_KEY, furnish
-from helpers.probes import connected, free_port, superuser, value
+from helpers.probes import connected, superuser, value
 from ltst import AsyncMemory, CallableEmbedder, ConversationStorage, Memory, Settings
 from ltst.db import vectors
-from ltst.db.embedded import EmbeddedServer
 
-BOUNCER = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/usr/local/sbin")
-pytestmark = pytest.mark.skipif(BOUNCER is None, reason="pgbouncer is not installed (apt-get install pgbouncer)")
-
-POOL = 2
-PATIENCE = 120
-CONFIGURATION = """
-[databases]
-memory = {server}
-[pgbouncer]
-listen_addr = 127.0.0.1
-listen_port = {port}
-unix_socket_dir =
-auth_type = any
-pool_mode = transaction
-default_pool_size = {pool}
-max_client_conn = 200
-ignore_startup_parameters = extra_float_digits
-logfile = {folder}/log
-"""
-
-
-@dataclass(frozen=True)
-class Behind:
-    """A database, straight and through the bouncer."""
-
-    straight: str
-    url: str
-
-
-def await_port(port: int, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline and process.poll() is None:
-        with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
-            return
-        time.sleep(0.05)
-    pytest.fail("pgbouncer does not answer")
+pytestmark = pytest.mark.skipif(BOUNCER is None, reason=MISSING)
 
 
 @pytest.fixture(scope="module")
 def behind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Behind]:
-    """A bouncer with two connections to an empty database."""
-    held = EmbeddedServer.acquire(tmp_path_factory.mktemp("bounced"), port=free_port())
-    with psycopg.connect(held.dsn, dbname="postgres", autocommit=True) as connection:
-        connection.execute("CREATE DATABASE memory")
-    server = psycopg.conninfo.make_conninfo(str(held.tcp_dsn), dbname="memory")
-    folder, port = Path(tempfile.mkdtemp(prefix="ltst-bouncer-", dir="/tmp")), free_port()
-    (folder / "ini").write_text(CONFIGURATION.format(server=server, port=port, pool=POOL, folder=folder))
-    command = [str(BOUNCER), "-q", str(folder / "ini")]
-    if os.geteuid() == 0:
-        shutil.chown(folder, "nobody")
-        shutil.chown(folder / "ini", "nobody")
-        command[1:1] = ["-u", "nobody"]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        await_port(port, process)
-        yield Behind(
-            psycopg.conninfo.make_conninfo(held.dsn, dbname="memory"), f"postgresql://app@127.0.0.1:{port}/memory"
-        )
-    finally:
-        process.terminate()
-        process.wait(PATIENCE)
-        shutil.rmtree(folder)
-        held.release()
+    """An empty database, straight and through a bouncer with two connections."""
+    with bounced(tmp_path_factory.mktemp("bounced")) as made:
+        yield made
 
 
 async def live(memory: AsyncMemory, name: str) -> None:
