@@ -20,7 +20,7 @@ from evaluation.stored import Message
 from evaluation.training import Life
 from ltst.doors.cli import show
 from ltst.learn import superseding
-from ltst.learn.compare import LEAST_DOUBT, NEAREST_BEFORE, pairs, terms_of
+from ltst.learn.compare import LEAST_DOUBT, NEAREST_BEFORE, pairs, rarity, terms_of
 from ltst.learn.gate import telling
 from ltst.learn.superseding import PRECISION, WEIGHTS, features
 from ltst.rooms.search import Holders
@@ -62,11 +62,11 @@ class Score:
 def examples(life: Life, embedder: Embedder) -> Iterator[Example]:
     """Return each message of a life with each of the nearest before it."""
     said = [each for each in stored.messages(life.history, embedder) if telling(each.turn.text) >= LEAST_TELLING]
-    known, near = _holders(life), stored.nearness(said)
+    rare, near = rarity(_holders(life)), stored.nearness(said)
     for place, newer in enumerate(said):
         before = [*_nearest(said[:place], near[place, :place])]
         told = _told(newer, place, 1.0)
-        for older, pair in zip(before, pairs(told, before, terms_of([told, *before]), known), strict=True):
+        for older, pair in zip(before, pairs(told, before, terms_of([told, *before]), rare), strict=True):
             takes = (newer.turn.id, older.message_id) in life.replaced
             yield Example(life.history.id, dict(features(pair)), takes)
 

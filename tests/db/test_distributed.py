@@ -19,7 +19,8 @@ from helpers import citus
 from helpers.citus import CitusServer
 from helpers.probes import Connection, administer, connected
 from ltst import AsyncMemory, Conflict, DatabaseUnavailable, Event, Invalid, Settings
-from ltst.db import backup, distribute, gathering, places, repair
+from ltst.db import backup, distribute, gathering, migrate, places, repair
+from ltst.db import blueprint as drawing
 from ltst.db.embedded import EmbeddedServer
 from ltst.rooms import events
 
@@ -131,14 +132,17 @@ async def test_a_lost_worker_is_told_by_health_and_before_anything_is_distribute
                 (shard,) = worker.execute(SHARD).fetchone() or ("",)
                 worker.execute(f"ALTER TABLE {shard} DISABLE ROW LEVEL SECURITY".encode())
                 (open_table,) = [each for each in (await memory.health()).checks if each.status != "ok"]
-                assert open_table.detail.startswith("row-level security is not forced on user_facts;")
-                worker.execute(f"ALTER TABLE {shard} ENABLE ROW LEVEL SECURITY".encode())
+                told, _, remedy = open_table.detail.partition("; run on the coordinator: ")
+                assert told == "row-level security is off in some places for user_facts"
+                with psycopg.connect(cluster.coordinator.dsn(), autocommit=True) as coordinator:
+                    coordinator.execute(remedy.encode())
+                assert (await memory.health()).ok
             cluster.nodes[-1].kill()
             found = {each.name: each for each in (await memory.health()).checks}
         lost = f"127.0.0.1:{cluster.nodes[-1].port} cannot be reached"
         assert found["servers"].status == "error" and found["servers"].detail.startswith(lost)
-        assert {found[name].status for name in ("derived work", "master key")} == {"warning"}
-        assert {found[name].status for name in ("schema", "indexes", "isolation")} == {"ok"}
+        assert {found[name].status for name in ("derived work", "master key", "isolation")} == {"warning"}
+        assert {found[name].status for name in ("schema", "indexes")} == {"ok"}
         async with connected(cluster.coordinator.dsn()) as database:
             with pytest.raises(DatabaseUnavailable, match=lost):
                 await distribute.look(database)
@@ -176,6 +180,34 @@ async def test_what_was_there_before_is_distributed_with_all_that_belongs_to_it(
         assert summary.message_count == 3
         await memory.user("user 1").chat("monday").remove(before["user 1"]["messages"][0]["message_id"])
         assert [fact.source_message_id for fact in await memory.user("user 1").facts.list()] == [None]
+
+
+@on_citus
+async def test_a_distributed_database_is_brought_up_to_date_with_all_it_holds(
+    server: EmbeddedServer, alone: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    join(server, alone)
+    settings = Settings(worker=False, database_url=alone, home=tmp_path)
+    lacking = [each.name for each in migrate.migrations() if each.name >= "0036"]
+    with monkeypatch.context() as earlier:
+        until = migrate.migrations()[: -len(lacking)]
+        for module in (migrate, drawing):
+            earlier.setattr(module, "migrations", lambda: until)
+        earlier.setattr(distribute, "blueprint", drawing.blueprint.__wrapped__)
+        await distribute_new(alone, 4)
+        async with AsyncMemory(settings=settings) as memory:
+            for name in EVERY_PLACE:
+                await tell_of_home(memory, name, "Lisbon")
+            await memory.settle()
+            before = await exports(memory)
+    async with connected(alone) as database:
+        assert await distribute.bring_up_to_date(database) == lacking
+    async with AsyncMemory(settings=settings) as memory:
+        assert (await memory.health()).ok
+        assert await exports(memory) == before
+        for name in EVERY_PLACE:
+            (said, *_) = await memory.user(name).search("Where did I move?", kinds=["message"])
+            assert said.content == "I moved to Lisbon." and said.scores["dense"] > 0
 
 
 @on_citus

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 import textwrap
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import psycopg
@@ -16,6 +17,7 @@ from psycopg import sql
 import ltst
 from helpers.household import SECRET_KEY, furnish
 from helpers.probes import Connection, counts, free_port, superuser, tables, value, views
+from helpers.waiting import soon
 from ltst import Memory, Settings
 from ltst.adoption import upkeep
 from ltst.db import migrate
@@ -146,8 +148,8 @@ async def test_vectors_from_before_they_took_two_bytes_a_number_keep_their_direc
         old = [[number * (place + 1.5) for place in range(length)] for number in (-1e6, 0.25)]
         for number, vector in enumerate(old):
             connection.execute(
-                "INSERT INTO search_vectors (user_id, unit_no, part, embedding, embedding_next) "
-                "VALUES ('ana', %s, 0, %s, %s)",
+                "INSERT INTO search_vectors (user_id, unit_no, part, embedding, embedding_next, ann) "
+                "VALUES ('ana', %s, 0, %s, %s, true)",
                 (number, str(vector), str([1.0] * 64)),
             )
     async with reached(empty_database_url) as database:
@@ -162,9 +164,27 @@ async def test_vectors_from_before_they_took_two_bytes_a_number_keep_their_direc
         stored = (
             "SELECT attstorage FROM pg_attribute WHERE attrelid = 'search_vectors'::regclass AND attname = 'embedding'"
         )
-        assert value(connection, stored) == ("p" if length == 900 else "e")
+        assert value(connection, stored) == ("p" if length + 64 <= 3_600 else "e")
         there = "SELECT count(*) FROM pg_indexes WHERE indexname ~ '^idx_search_vectors_'"
         assert value(connection, there) == indexes
+        # Searches may read the indexes without looking into the table.
+        assert value(connection, "SELECT relallvisible FROM pg_class WHERE relname = 'search_vectors'") > 0
+
+
+async def test_a_migration_and_a_deletion_that_wait_for_each_other_both_end(
+    empty_database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lacking = await migrate_before("0036_together", empty_database_url, monkeypatch)
+    waits = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'search_units'::regclass"
+    async with reached(empty_database_url) as database:
+        with superuser(empty_database_url) as connection, superuser(empty_database_url) as watch:
+            connection.execute("SET deadlock_timeout = '10s'")  # so that mostly the migration gives way
+            with suppress(psycopg.errors.DeadlockDetected), connection.transaction():
+                connection.execute("DELETE FROM search_units")
+                migrating = asyncio.create_task(migrate.migrate(database))
+                await soon(lambda: value(watch, waits))
+                await asyncio.to_thread(connection.execute, "DELETE FROM search_vectors")
+        assert await migrating == lacking
 
 
 def test_a_failed_migration_leaves_an_empty_database_empty_and_says_how_to_go_on(

@@ -8,10 +8,10 @@ SELECT current_setting('server_encoding') = 'UTF8',
        CASE WHEN NOT has_database_privilege(current_database(), 'CREATE')
             THEN format('GRANT CREATE ON DATABASE %I TO %I', current_database(), current_user) END
 
--- The nodes that the coordinator cannot reach.
+-- The other nodes that the coordinator cannot reach.
 -- name: unreachable
 SELECT nodename || ':' || nodeport FROM pg_dist_node
-WHERE isactive AND noderole = 'primary' AND NOT citus_check_connection_to_node(nodename, nodeport) ORDER BY 1
+WHERE isactive AND noderole = 'primary' AND groupid <> 0 AND NOT citus_check_connection_to_node(nodename, nodeport) ORDER BY 1
 
 -- name: adopted
 SELECT table_name FROM adopted_tables ORDER BY table_name

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import psycopg
 
-from ltst.db import access, epochs, places
+from ltst.db import access, epochs, places, space
 from ltst.db.connections import Connection
 from ltst.db.pool import Database
 from ltst.db.queries import statements
@@ -24,6 +24,11 @@ Split = Callable[[str], Iterable[str]]
 LOCK = 0x6C747374  # "ltst"; it also covers CREATE EXTENSION, which two processes must not run at once
 OLDEST_POSTGRES = 150000
 OLDEST_VECTOR = (0, 8, 4)
+
+# Tables that a migration writes anew. Until they are vacuumed, what indexes hold of them is read from the tables.
+WRITTEN_ANEW = {"0036_together": ("search_vectors",)}
+# A migration and a deletion may each wait for a table that the other has locked.
+ATTEMPTS = 5
 
 CREATE_MIGRATIONS = b"""
 CREATE TABLE IF NOT EXISTS ltst_migrations (
@@ -108,13 +113,27 @@ async def migrate(database: Database, *, split: Split | None = None) -> list[str
             return []
         if split is None:
             await places.refuse_distributed(connection, "bring its schema up to date first, with ltst db migrate")
-    async with database.owner(hurry=False) as connection:
-        if split is not None:
-            await connection.execute(b"SET LOCAL citus.enable_unsafe_triggers = on")
-            # Tables and functions are changed in one transaction.
-            await connection.execute(b"SET LOCAL citus.multi_shard_modify_mode = 'sequential'")
-        await connection.execute(b"SELECT pg_advisory_xact_lock(%s)", (LOCK,))
-        return await _apply_all(connection, split or _as_one)
+    applied = await _apply_in_turn(database, split)
+    if written := [table for name in applied for table in WRITTEN_ANEW.get(name, ())]:
+        await space.vacuum(database, written)
+    return applied
+
+
+async def _apply_in_turn(database: Database, split: Split | None) -> list[str]:
+    """Applies what is pending in one transaction, begun again if it must give way to another; returns the names."""
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            async with database.owner(hurry=False) as connection:
+                if split is not None:
+                    await connection.execute(b"SET LOCAL citus.enable_unsafe_triggers = on")
+                    # Tables and functions are changed in one transaction.
+                    await connection.execute(b"SET LOCAL citus.multi_shard_modify_mode = 'sequential'")
+                await connection.execute(b"SELECT pg_advisory_xact_lock(%s)", (LOCK,))
+                return await _apply_all(connection, split or _as_one)
+        except DatabaseUnavailable as problem:
+            if attempt == ATTEMPTS or not isinstance(problem.__cause__, psycopg.errors.DeadlockDetected):
+                raise
+    raise AssertionError("the last attempt returns or raises")
 
 
 async def _at_home(connection: Connection) -> bool:

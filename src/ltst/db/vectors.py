@@ -110,7 +110,7 @@ class Switch:
             column = sql.SQL("embedding_next {}({})").format(sql.SQL(kind), sql.Literal(dimensions))
             changes.append(sql.SQL("ALTER TABLE {} ADD COLUMN {}").format(sql.Identifier(table), column))
             changes.append(_stored(table, "embedding_next", inline=dimensions <= LARGEST_INLINE[kind]))
-            # Those in use make room where both do not fit.
+            # If both do not fit into a row, those in use move out.
             changes.append(_stored(table, "embedding", inline=before + dimensions <= LARGEST_INLINE[kind]))
         told = sql.SQL("INSERT INTO embedding_models (name, dimensions, source, state) VALUES ({}, {}, {}, 'next')")
         await self._patiently([*changes, told.format(name, dimensions, source)])

@@ -21,15 +21,15 @@ async def check_all(core: Core) -> Health:
     """Runs all checks and returns their results."""
     tables, found, keeper = migrate.names_of("TABLE"), await repair.compare(core.database), core.database.keeper()
     lost = await core.database.lost_servers()
-    unprotected = [] if lost else await keeper.values("health.unprotected_shards", tables=[*tables])
     done = (_unseen("derived work"), _unseen("master key")) if lost else await _seen_everywhere(keeper, core.keys)
+    in_places = _unseen("isolation") if lost else await _isolation_in_places(keeper, tables)
     async with core.database.snapshot(KEEPER) as tx:
         version = await tx.value("health.vector_version")
         checks = (
             Check("extension", "ok" if version else "error", f"pgvector {version or 'is missing'}"),
             _parts("indexes", "index", found),
             _parts("triggers", "trigger", found),
-            await _isolation(tx, tables, unprotected),
+            await _isolation(tx, tables) or in_places,
             await _index_usage(tx, tables),
             await _slow_queries(tx),
             *done,
@@ -104,10 +104,19 @@ def _parts(name: str, kind: str, found: Sequence[Difference]) -> Check:
     return Check(name, "error", f"{', '.join(wrong)}; {REPAIR}") if wrong else Check(name, "ok", "all in place")
 
 
-async def _isolation(tx: Executor, tables: Collection[str], shards: Sequence[str]) -> Check:
-    open_tables = [*await tx.values("health.unprotected_tables", tables=[*tables]), *shards]
-    if open_tables:
+async def _isolation(tx: Executor, tables: Collection[str]) -> Check | None:
+    """Returns which tables do not force row-level security, or None if all do."""
+    if open_tables := await tx.values("health.unprotected_tables", tables=[*tables]):
         return Check("isolation", "error", f"row-level security is not forced on {', '.join(open_tables)}; {REPAIR}")
+    return None
+
+
+async def _isolation_in_places(keeper: Executor, tables: Collection[str]) -> Check:
+    """Checks that row-level security is on in all places of a distributed database; on one server there are none."""
+    if open_tables := await keeper.values("health.unprotected_shards", tables=[*tables]):
+        remedy = "; ".join(f"ALTER TABLE {each} ENABLE ROW LEVEL SECURITY" for each in open_tables)
+        told = f"row-level security is off in some places for {', '.join(open_tables)}"
+        return Check("isolation", "error", f"{told}; run on the coordinator: {remedy}")
     return Check("isolation", "ok", f"row-level security is forced on {len(tables)} tables")
 
 

@@ -87,10 +87,7 @@ async def _doubt(tx: Transaction, new: Sequence[str], limits: Limits) -> None:
         newer |= {each.message_id: each for each in later}
     compared = [(each, await _before(tx, each)) for each in newer.values()]
     words = await in_thread(terms_of, [each for one, before in compared for each in (one, *before)])
-    known, each_words = await search.holders(tx, set[str]().union(*words)), iter(words)
-    asked = [
-        pair for one, before in compared for pair in pairs(one, before, [*islice(each_words, 1 + len(before))], known)
-    ]
+    asked = await in_thread(_all_pairs, compared, words, await search.holders(tx, set[str]().union(*words)))
     likely = await _every(likelihood, [(pair,) for pair in asked], limits, str(tx.scope.user_id))
     couples = [(older.message_id, one.message_id) for one, before in compared for older in before]
     doubts: dict[str, tuple[float, str]] = {}
@@ -104,13 +101,27 @@ async def _before(tx: Transaction, newer: ComparedMessage) -> list[ComparedMessa
     return await statements.nearest_telling(tx, newer.message_id, later=False, limit=NEAREST_BEFORE)
 
 
-def pairs(
-    newer: ComparedMessage, before: Sequence[ComparedMessage], words: Sequence[set[str]], known: Holders
-) -> Iterator[Pair]:
-    """Yields a message paired with each earlier one, the nearest first; `words` holds the terms of each."""
-    rare = {
+def _all_pairs(
+    compared: Iterable[tuple[ComparedMessage, Sequence[ComparedMessage]]], words: Iterable[set[str]], known: Holders
+) -> list[Pair]:
+    """Returns the pairs of several messages, each with its earlier ones; `words` holds the terms of all, in order."""
+    rare, each_words = rarity(known), iter(words)
+    return [
+        pair for one, before in compared for pair in pairs(one, before, [*islice(each_words, 1 + len(before))], rare)
+    ]
+
+
+def rarity(known: Holders) -> dict[str, float]:
+    """Returns how rare each term is among what the user said."""
+    return {
         term: math.log(1 + max(known.total - units + 0.5, 0.0) / (units + 0.5)) for term, units in known.units.items()
     }
+
+
+def pairs(
+    newer: ComparedMessage, before: Sequence[ComparedMessage], words: Sequence[set[str]], rare: Mapping[str, float]
+) -> Iterator[Pair]:
+    """Yields a message paired with each earlier one, the nearest first; `words` holds the terms of each."""
     nearness = [each.nearness for each in before]
     for place, older in enumerate(before):
         rival = nearness[0] if place else (nearness[1] if len(nearness) > 1 else 0.0)

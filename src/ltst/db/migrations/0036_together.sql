@@ -1,12 +1,13 @@
 -- What a search reads of a user lies together, in indexes that begin with the user: in the tables, the rows of users who
--- talk at the same time alternate, and each would cost a page. Only rows that no vacuum has seen yet are read there.
+-- talk at the same time alternate, and each would cost a page. Of pages that were written to since the last vacuum, rows
+-- are still read there, so vacuums come early.
 
 -- In the order in which searches lock them.
 LOCK TABLE search_vectors, search_units IN ACCESS EXCLUSIVE MODE;
 ALTER TABLE search_units DROP CONSTRAINT search_units_pkey;
 ALTER TABLE search_units ADD CONSTRAINT search_units_pkey PRIMARY KEY (user_id, unit_no)
     INCLUDE (kind, row_id, session, occurred_at, valid_from, valid_until, expires_at, said, ranked);
-ALTER TABLE search_units SET (autovacuum_vacuum_insert_scale_factor = 0.05);
+ALTER TABLE search_units SET (autovacuum_vacuum_insert_scale_factor = 0.01);
 
 -- Only directions are compared, for which numbers of two bytes are as good. Vectors of length one have none too large.
 DROP INDEX IF EXISTS idx_search_vectors_embedding;
@@ -37,20 +38,20 @@ BEGIN
     END IF;
     changes := format('ALTER COLUMN whole TYPE boolean USING NULL, ALTER COLUMN embedding TYPE halfvec(%1$s) '
                       'USING l2_normalize(whole)::halfvec(%1$s)', length);
-    IF length >= 900 AND length + next_length <= 3600 THEN
+    IF (length >= 900 OR next_length > 0) AND length + next_length <= 3600 THEN
         changes := changes || ', ALTER COLUMN embedding SET STORAGE PLAIN';
     END IF;
     IF next_length > 0 THEN
         changes := changes || format(', ALTER COLUMN embedding_next TYPE halfvec(%1$s) '
                                      'USING l2_normalize(embedding_next)::halfvec(%1$s)', next_length);
     END IF;
-    IF next_length BETWEEN 900 AND 3600 THEN
+    IF next_length BETWEEN 1 AND 3600 THEN
         changes := changes || ', ALTER COLUMN embedding_next SET STORAGE PLAIN';
     END IF;
     EXECUTE 'ALTER TABLE search_vectors ' || changes;
 END $$;
 ALTER TABLE search_vectors DROP COLUMN whole;
-ALTER TABLE search_vectors SET (autovacuum_vacuum_insert_scale_factor = 0.05);
+ALTER TABLE search_vectors SET (autovacuum_vacuum_insert_scale_factor = 0.01);
 
 CREATE OR REPLACE FUNCTION ltst_look(
     whose TEXT, cache TEXT, anyway BOOLEAN, asked_model TEXT, asked_vector REAL[], words TEXT, asked_now TIMESTAMPTZ,
