@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import psycopg
@@ -15,6 +16,7 @@ import ltst
 from helpers.household import furnish
 from helpers.probes import Connection, value
 from ltst import Memory, Receipt, Settings, Verification
+from ltst.db.queries import queries
 
 
 def status(seen: Verification) -> dict[str, str]:
@@ -55,6 +57,32 @@ class TestAge:
         user.facts.set("home", "Lisbon")
         database.execute("UPDATE event_ledger SET occurred_at = occurred_at - interval '20 years'")
         assert sync_memory.maintain()["events_pruned"] == 0
+
+
+class TestRetention:
+    @pytest.mark.parametrize("name", ["sessions.archive_due", "sessions.delete_due"])
+    def test_sessions_that_are_not_due_are_not_read(self, sync_memory: Memory, database: Connection, name: str) -> None:
+        years = timedelta(days=3650)
+        for number in range(20):
+            sync_memory.user(f"user {number}").retention.set(archive_after=years, delete_after=years)
+        database.execute(
+            "INSERT INTO conversation_sessions (user_id, session_id) "
+            "SELECT 'user ' || number, place FROM generate_series(0, 19) AS number, generate_series(1, 100) AS place"
+        )
+        database.execute("ANALYZE")
+        plan = f"EXPLAIN (ANALYZE, FORMAT JSON) {queries()[name].decode()}"
+        rows = database.execute(plan.encode(), {"now": datetime.now(UTC), "everybody": None}).fetchall()
+        read = sum(count for table, count in _read(rows[0][0][0]["Plan"]) if table == "conversation_sessions")
+        assert read <= 1, "a merge may look at one row before it sees that nothing is due"
+
+
+def _read(plan: dict[str, Any]) -> Iterator[tuple[str, float]]:
+    """Each table that a plan reads, and how many of its rows."""
+    if "Relation Name" in plan and plan["Node Type"] != "ModifyTable":
+        removed = [plan.get(f"Rows Removed by {why}", 0) for why in ("Filter", "Index Recheck")]
+        yield plan["Relation Name"], plan["Actual Rows"] + sum(removed)
+    for part in plan.get("Plans", ()):
+        yield from _read(part)
 
 
 class TestSpace:

@@ -47,14 +47,18 @@ WHERE user_id = %(user_id)s AND session_id = %(session_id)s
 -- name: clean
 SELECT clean_expired_context();
 
+-- A session has too many only if it got one lately.
 -- name: prune
-WITH ranked AS (
+WITH crowded AS MATERIALIZED (
+    SELECT user_id, session_id FROM (SELECT DISTINCT user_id, session_id FROM conversation_context
+                                     WHERE created_at > now() - interval '7 days') AS told
+    WHERE %(most)s::integer < (SELECT count(*) FROM conversation_context AS context
+                               WHERE context.user_id = told.user_id AND context.session_id = told.session_id)
+), ranked AS (
     SELECT user_id, context_id,
            row_number() OVER (PARTITION BY user_id, session_id
                               ORDER BY relevance_score DESC, created_at DESC, context_id) AS place
-    FROM conversation_context
-    WHERE (user_id, session_id) IN (SELECT user_id, session_id FROM conversation_context
-                                    GROUP BY user_id, session_id HAVING count(*) > %(most)s::integer)
+    FROM crowded JOIN conversation_context USING (user_id, session_id)
 ), gone AS (
     DELETE FROM conversation_context AS context USING ranked
     WHERE context.user_id = ranked.user_id AND context.context_id = ranked.context_id

@@ -82,18 +82,27 @@ FROM (SELECT min(user_id) AS user_id FROM conversation_sessions
       UNION ALL SELECT max(user_id) FROM conversation_sessions) AS ends
 WHERE user_id IS NOT NULL;
 
--- Sought from the policies on: most users have none.
+-- Sought from the policies on, since most users have none, and by the day of a session's last activity: OFFSET keeps the
+-- planner from reading the sessions of all users instead.
 -- name: archive_due
-WITH due AS (
-    SELECT session.user_id, session.session_id
-    FROM (SELECT DISTINCT user_id FROM retention_policies) AS owner
-    JOIN conversation_sessions AS session USING (user_id)
+WITH resting AS MATERIALIZED (
+    SELECT user_id, session_id, %(now)s::timestamptz - archive_after AS before
+    FROM (SELECT user_id, min(archive_after) AS soonest FROM retention_policies GROUP BY user_id) AS owner
+    JOIN LATERAL (
+        SELECT session_id, session_type FROM conversation_sessions AS session
+        WHERE session.user_id = owner.user_id AND status = 'active'
+          AND last_day <= ((%(now)s::timestamptz - soonest) AT TIME ZONE 'UTC')::date
+        OFFSET 0
+    ) AS session ON true
     JOIN LATERAL (
         SELECT archive_after FROM retention_policies AS policy
-        WHERE policy.user_id = session.user_id AND policy.session_type IN (session.session_type, '*')
+        WHERE policy.user_id = owner.user_id AND policy.session_type IN (session.session_type, '*')
         ORDER BY policy.session_type = '*' LIMIT 1
     ) AS policy ON true
-    WHERE session.status = 'active' AND session.last_activity < %(now)s::timestamptz - policy.archive_after
+), due AS (
+    SELECT session.user_id, session.session_id
+    FROM resting JOIN conversation_sessions AS session USING (user_id, session_id)
+    WHERE session.status = 'active' AND session.last_activity < resting.before
     ORDER BY session.user_id, session.session_id
     FOR NO KEY UPDATE OF session SKIP LOCKED
 ), archived AS (
@@ -105,16 +114,20 @@ INSERT INTO event_ledger (user_id, actor, action, noun, row_id)
 SELECT user_id, 'maintenance', 'archive', 'session', session_id FROM archived;
 
 -- name: delete_due
-WITH ended AS (
+WITH ended AS MATERIALIZED (
     SELECT user_id, session_id, %(now)s::timestamptz - delete_after AS before
-    FROM (SELECT DISTINCT user_id FROM retention_policies) AS owner
-    JOIN conversation_sessions AS session USING (user_id)
+    FROM (SELECT user_id, min(delete_after) AS soonest FROM retention_policies GROUP BY user_id) AS owner
+    JOIN LATERAL (
+        SELECT session_id, session_type FROM conversation_sessions AS session
+        WHERE session.user_id = owner.user_id
+          AND last_day <= ((%(now)s::timestamptz - soonest) AT TIME ZONE 'UTC')::date
+        OFFSET 0
+    ) AS session ON true
     JOIN LATERAL (
         SELECT delete_after FROM retention_policies AS policy
-        WHERE policy.user_id = session.user_id AND policy.session_type IN (session.session_type, '*')
+        WHERE policy.user_id = owner.user_id AND policy.session_type IN (session.session_type, '*')
         ORDER BY policy.session_type = '*' LIMIT 1
     ) AS policy ON true
-    WHERE last_activity < %(now)s::timestamptz - delete_after
     UNION ALL
     SELECT user_id, session_id, %(now)s::timestamptz - %(everybody)s::interval FROM conversation_sessions AS session
     WHERE last_day <= ((%(now)s::timestamptz - %(everybody)s::interval) AT TIME ZONE 'UTC')::date
