@@ -25,6 +25,11 @@ from ltst.protocols import Embedder
 ROWS = 100_000
 USER = "rehearsal"
 SAMPLED = 200  # sessions that are compared message by message through ltst
+WITHOUT_VECTOR = """
+SELECT count(*) FROM conversation_messages AS message
+WHERE NOT EXISTS (SELECT FROM search_units AS unit JOIN search_vectors USING (user_id, unit_no)
+                  WHERE unit.user_id = message.user_id AND unit.row_id = message.message_id)
+"""
 
 
 @dataclass(slots=True)
@@ -145,7 +150,7 @@ def _compare(play: Rehearsal, memory: Memory, url: str, before: Seen) -> None:
 
 def _without_vector(url: str) -> int:
     with psycopg.connect(url) as connection:
-        row = connection.execute("SELECT count(*) FROM conversation_messages WHERE embedding IS NULL").fetchone()
+        row = connection.execute(WITHOUT_VECTOR).fetchone()
         assert row is not None, "a count is one row"
         return int(row[0])
 

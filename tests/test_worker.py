@@ -64,7 +64,7 @@ class TestBackground:
             for number in range(20):
                 await chat.add("user", f"message {number}")
             assert await eventually(lambda: not lacking(database))
-        assert value(database, "SELECT count(*) FROM conversation_messages WHERE embedding IS NOT NULL") == 20
+        assert value(database, "SELECT count(*) FROM search_vectors") == 20
 
     async def test_so_does_everything_else(self, busy: Settings, database: Connection) -> None:
         async with opened(busy) as memory:

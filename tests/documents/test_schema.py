@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -215,6 +217,19 @@ class TestPerformance:
         assert "my_messages_embedding" in self.explained(database, everything)
         database.execute("SET ROLE ltst_keeper")
         assert "my_messages_embedding" in self.explained(database, everything), "policies do not stand in the way"
+
+    async def test_vectors_of_all_users_can_be_copied_and_asked(
+        self, memory: AsyncMemory, database: Connection
+    ) -> None:
+        for user, said in (("ada", "The harbour is full of ships."), ("eve", "My tooth aches.")):
+            await memory.user(user).chat("monday").add("user", said)
+        await memory.settle()
+        (vector,) = await memory.embed(["Which boats are in the port?"])
+        page = Path(__file__).parents[2] / "docs" / "database.md"
+        *made, asked = re.findall(r"```sql\n(CREATE MATERIALIZED.*?)```", page.read_text(), re.DOTALL)[0].split(";")[:3]
+        for statement in made:
+            database.execute(statement)
+        assert value(database, asked.replace("[…]", str(vector))) == "The harbour is full of ships."
 
     def test_cached_retrievals_live_for_an_hour(self, database: Connection) -> None:
         database.execute(SESSION, ("monday", "ada"))

@@ -21,7 +21,7 @@ async def test_what_was_said_is_known_without_a_vector(settings: Settings) -> No
         assert await user.learning.catch_up() == 0
     assert settings.database_url is not None
     with superuser(settings.database_url) as database:
-        assert value(database, "SELECT count(*) FROM conversation_messages WHERE embedding IS NOT NULL") == 0
+        assert value(database, "SELECT count(*) FROM search_vectors") == 0
 
 
 async def test_one_that_cannot_be_read_does_not_keep_the_others_from_it(

@@ -17,7 +17,7 @@ from psycopg import sql
 
 from helpers.embedders import hashed
 from helpers.probes import Connection, columns, tables, value
-from ltst import AsyncMemory, AsyncUser, CallableEmbedder, Settings
+from ltst import AsyncMemory, AsyncUser, CallableEmbedder, ConversationMessage, Settings
 from ltst.indexing import index
 from ltst.indexing.index import WORDED, index_words
 from ltst.rooms import search
@@ -336,6 +336,20 @@ async def test_each_row_has_one_number_however_many_index_at_once(
     assert_same(read(database), await rebuilt(memory, database))
 
 
+async def test_indexing_writes_nothing_to_the_rows_it_reads(memory: AsyncMemory, database: Connection) -> None:
+    versions = """
+    SELECT message_id, ctid, xmin::text FROM conversation_messages UNION ALL
+    SELECT chunk_id, ctid, xmin::text FROM document_chunks ORDER BY 1
+    """
+    user = memory.user("ana")
+    await user.chat("monday").add_many([{"role": "user", "content": f"A {topic} far away."} for topic in TOPICS])
+    await user.documents.add("The harbour. " * 300)
+    written = database.execute(versions).fetchall()
+    await memory.settle()
+    assert read(database).vectors
+    assert database.execute(versions).fetchall() == written
+
+
 @pytest.mark.parametrize("verb", ["add_words", "add_vectors"])
 async def test_a_row_that_is_rewritten_while_it_is_indexed_ends_with_its_new_words(
     memory: AsyncMemory, database: Connection, monkeypatch: pytest.MonkeyPatch, verb: str
@@ -361,11 +375,12 @@ async def test_a_row_that_is_rewritten_while_it_is_indexed_ends_with_its_new_wor
     assert_same(read(database), await rebuilt(memory, database))
 
 
-async def test_what_is_only_called_otherwise_has_other_words_and_keeps_its_vector(
+async def test_what_is_only_called_otherwise_has_other_words_and_keeps_a_vector_that_was_given(
     memory: AsyncMemory, database: Connection
 ) -> None:
-    """A stored vector may be the caller's own: it goes with the content alone."""
-    said = await memory.user("ana").chat("monday").add("user", "A ship.", metadata={"speaker": "Caroline"})
+    """That goes with the content alone."""
+    given = ConversationMessage("monday", "user", "A ship.", metadata={"speaker": "Caroline"}, embedding=[0.5] * 384)
+    said = await memory.user("ana").chat("monday").store(given)
     await memory.settle()
     row, before = str(said.message_id), read(database)
     rename = "UPDATE conversation_messages SET metadata = jsonb_build_object('speaker', 'Nora') WHERE message_id = %s"

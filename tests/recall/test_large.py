@@ -11,7 +11,7 @@ import uuid
 import zlib
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, LiteralString
+from typing import Any
 
 import numpy as np
 import psycopg
@@ -25,6 +25,7 @@ from ltst.arguments import Filters
 from ltst.db.connections import Reals
 from ltst.db.pool import user_scope
 from ltst.db.queries import queries
+from ltst.indexing import index
 from ltst.recall import retrieve
 from ltst.recall.retrieve import NEAR, UNIT
 from ltst.rooms import search
@@ -47,7 +48,11 @@ STORED_VECTORS = """
 SELECT row_id::text, embedding::real[] FROM search_vectors JOIN search_units USING (user_id, unit_no)
 WHERE user_id = %s AND kind = 'message'
 """
-WHOLE_VECTORS = "SELECT message_id::text, embedding::real[] FROM conversation_messages WHERE user_id = %s"
+WHOLE = """
+SELECT kind, row_id::text, 2, now(), content, role, said_by, title, occurred_at, heading, by_machine
+FROM search_sources WHERE user_id = %s AND kind = 'message'
+"""
+Vectors = Mapping[str, NDArray[np.float64]]
 # By how much a cosine may differ: as Postgres computes it, and because of half precision.
 COMPUTED, HALVED = 1e-6, 1e-3
 ROWS = "SELECT unit_no, row_id::text FROM search_units WHERE user_id = %s"
@@ -128,14 +133,27 @@ async def nearest(memory: AsyncMemory, user_id: str, asked: Asked, *, every: int
     return [*dict.fromkeys(rows[number] for number in near["number"].tolist() if number in there)]
 
 
-def similarities(
-    database: Connection, vectors: LiteralString, user_id: str, asked: NDArray[np.float64]
-) -> dict[str, float]:
-    """How near each message of a user is to a question, compared one by one."""
-    rows = database.execute(vectors, (user_id,)).fetchall()
-    given = np.array([row[1] for row in rows])
+def similarities(vectors: Vectors, asked: NDArray[np.float64]) -> dict[str, float]:
+    """How near each message is to a question, compared one by one."""
+    given = np.array([*vectors.values()])
     similar = given @ asked / np.linalg.norm(given, axis=1) / np.linalg.norm(asked)
-    return dict(zip([str(row[0]) for row in rows], similar.tolist(), strict=True))
+    return dict(zip(vectors, similar.tolist(), strict=True))
+
+
+def stored_vectors(database: Connection, user_id: str) -> Vectors:
+    return {str(row[0]): np.array(row[1]) for row in database.execute(STORED_VECTORS, (user_id,)).fetchall()}
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def whole(memory: AsyncMemory, url: str) -> Mapping[str, Vectors]:
+    """The vectors of the large memories as the model makes them, by user."""
+    embedding, found = await memory._core.embedding(), dict[str, Vectors]()
+    with superuser(url) as connection:
+        for name in LARGE:
+            rows = [search.Due(*row) for row in connection.execute(WHOLE, (name,)).fetchall()]
+            made = zip(rows, await index.all_vectors(rows, embedding, 1), strict=True)
+            found[name] = {row.id: index.mean(parts).astype(np.float64) for row, parts in made if parts is not None}
+    return found
 
 
 def highest(similar: Mapping[str, float]) -> list[float]:
@@ -270,14 +288,14 @@ class TestExactness:
     @pytest.mark.parametrize("text", QUESTIONS)
     @pytest.mark.parametrize("name", LARGE)
     async def test_the_nearest_ten_are_the_true_ones(
-        self, memory: AsyncMemory, database: Connection, name: str, text: str
+        self, memory: AsyncMemory, database: Connection, whole: Mapping[str, Vectors], name: str, text: str
     ) -> None:
         vector, asked = question(text)
         found = (await nearest(memory, name, asked))[:10]
-        stored = similarities(database, STORED_VECTORS, name, vector.astype(np.float16).astype(np.float64))
+        stored = similarities(stored_vectors(database, name), vector.astype(np.float16).astype(np.float64))
         assert [stored[each] for each in found] == pytest.approx(highest(stored), abs=COMPUTED)
-        whole = similarities(database, WHOLE_VECTORS, name, vector)
-        assert [whole[each] for each in found] == pytest.approx(highest(whole), abs=HALVED)
+        made = similarities(whole[name], vector)
+        assert [made[each] for each in found] == pytest.approx(highest(made), abs=HALVED)
 
     async def test_as_many_come_as_there_are_up_to_the_depth(self, memory: AsyncMemory) -> None:
         for name in LARGE:
@@ -288,10 +306,8 @@ class TestExactness:
 
     async def test_the_nearest_of_each_message_is_itself(self, memory: AsyncMemory, database: Connection) -> None:
         """Every vector is reachable in the index, however many others stand around it."""
-        rows = database.execute(WHOLE_VECTORS + " ORDER BY message_index", ("ana",)).fetchall()
-        for message_id, vector in rows[::6]:
-            asked = asked_for(np.array(vector))
-            assert (await nearest(memory, "ana", asked))[0] == str(message_id)
+        for message_id, vector in sorted(stored_vectors(database, "ana").items())[::6]:
+            assert (await nearest(memory, "ana", asked_for(vector)))[0] == message_id
 
     @pytest.mark.parametrize("text", QUESTIONS)
     async def test_large_and_small_are_the_same_engine(self, memory: AsyncMemory, text: str) -> None:

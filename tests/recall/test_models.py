@@ -33,10 +33,10 @@ from ltst.providers.vectors import TextRefused
 
 Vectors = NDArray[np.float64]
 MODELS = "SELECT name, dimensions, source, state FROM embedding_models ORDER BY name"
-# Both the row's own vector and the one that is searched.
+# Messages without a vector that is searched.
 LACKING = """
 SELECT count(*) FROM conversation_messages AS message
-WHERE embedding IS NULL OR NOT EXISTS (
+WHERE NOT EXISTS (
     SELECT FROM search_units JOIN search_vectors AS vector USING (user_id, unit_no)
     WHERE row_id = message_id AND vector.embedding IS NOT NULL)
 """
@@ -141,7 +141,7 @@ class TestTheFirst:
 
         await asyncio.gather(*map(program, models))
         ((name, *_),) = database.execute(MODELS).fetchall()
-        embedded = database.execute("SELECT DISTINCT user_id FROM conversation_messages WHERE embedding IS NOT NULL")
+        embedded = database.execute("SELECT DISTINCT user_id FROM search_vectors")
         assert embedded.fetchall() == [(name,)]
 
     async def test_one_with_vectors_of_another_length_does_no_harm(
@@ -477,6 +477,19 @@ async def test_a_text_that_is_said_twice_is_embedded_once(opened: Callable[..., 
         await user.chat("monday").add_many([{"role": "user", "content": "A ship lies in the harbour."}] * 20)
         assert len(await user.search("ship", limit=50)) == 20
     assert len([text for text in model.asked if "harbour" in text]) == 2, "once with its label, once without"
+
+
+async def test_a_fork_is_not_embedded_again(opened: Callable[..., Any], model: Model) -> None:
+    async with opened(model.embedder) as memory:
+        user = memory.user("ana")
+        await user.chat("monday").add("user", "A ship lies in the harbour.")
+        await memory.settle()
+        model.asked.clear()
+        fork = await user.chat("monday").fork()
+        await memory.settle()
+        (copied,) = await fork.history()
+        assert model.asked == []
+        assert (await user.chat("monday").history())[0].embedding == pytest.approx(copied.embedding, abs=1e-3)
 
 
 async def test_the_model_reads_who_said_it_and_when(opened: Callable[..., Any], model: Model) -> None:

@@ -18,14 +18,11 @@ from ltst.db.pool import ENTER, KEEPER, Database, translated
 from ltst.db.queries import statements
 from ltst.errors import Conflict
 
-SOURCES = {
-    "message": ("conversation_messages", "message_id"),
-    "fact": ("user_facts", "fact_id"),
-    "entry": ("memory_entries", "entry_id"),
-    "document": ("document_chunks", "chunk_id"),
-}
 # The type of the vectors of each table. Searches compare directions only, for which numbers of two bytes are as good.
-TYPES = {**{table: "vector" for table, _ in SOURCES.values()}, "search_vectors": "halfvec"}
+TYPES = {
+    **dict.fromkeys(("conversation_messages", "user_facts", "memory_entries", "document_chunks"), "vector"),
+    "search_vectors": "halfvec",
+}
 TABLES = (*TYPES,)
 # Longer vectors would not fit into a page with the rest of their row; during a change, those of both models are in it.
 LARGEST_INLINE = {"vector": 1_800, "halfvec": 3_600}
@@ -138,13 +135,11 @@ class Switch:
             return await cursor.fetchall()
 
     async def fill(self, rows: Sequence[Filled]) -> None:
-        """Writes vectors into the search index, and into the tables of kinds that store them."""
+        """Writes vectors into the search index, and into the entries, which keep theirs."""
         async with self._as_keeper():
-            for kind, (table, key) in SOURCES.items():
-                if mine := [each for each in rows if each.row.kind == kind]:
-                    update = sql.SQL(STATEMENTS["fill"]).format(table=sql.Identifier(table), key=sql.Identifier(key))
-                    given = [(each.row.user_id, each.row.id, each.vectors[0]) for each in mine]
-                    await self._connection.execute(update, _columns(given), prepare=False)
+            entries = [(each.row.user_id, each.row.id, each.vectors[0]) for each in rows if each.row.kind == "entry"]
+            if entries:
+                await self._connection.execute(STATEMENTS["fill_entries"].encode(), _columns(entries), prepare=False)
             made = [
                 (each.row.user_id, each.row.unit_no, part, vector)
                 for each in rows

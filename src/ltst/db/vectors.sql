@@ -14,10 +14,10 @@ WITH unit AS MATERIALIZED (
     WHERE source.user_id = ANY(ARRAY(SELECT user_id FROM unit)) AND source.row_id = ANY(ARRAY(SELECT row_id FROM unit))
     ORDER BY unit.user_id, unit_no
 
--- name: fill
-UPDATE {table} AS row SET embedding_next = given.embedding::vector
+-- name: fill_entries
+UPDATE memory_entries AS entry SET embedding_next = given.embedding::vector
     FROM unnest(%s::text[], %s::uuid[], %s::text[]) AS given (user_id, id, embedding)
-    WHERE row.user_id = given.user_id AND row.{key} = given.id
+    WHERE entry.user_id = given.user_id AND entry.entry_id = given.id
 
 -- A unit that is gone meanwhile gets none.
 -- name: fill_units

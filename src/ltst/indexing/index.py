@@ -64,7 +64,7 @@ async def _add_words(database: Database, user_id: str, rows: Sequence[Due]) -> N
 
 
 def _with_terms(rows: Sequence[Due]) -> list[Worded]:
-    return [Worded(row, _terms(row), _how_telling(row)) for row in rows]
+    return [Worded(row, _terms(row), _how_telling(row), _relevance(row)) for row in rows]
 
 
 def _how_telling(row: Due) -> float:
@@ -72,6 +72,11 @@ def _how_telling(row: Due) -> float:
     if row.kind != "message":
         return KEPT
     return telling(row.text) if row.by_person else 0.0
+
+
+def _relevance(row: Due) -> float:
+    """Returns how relevant a message is by its words; other kinds have a score of their own, or none."""
+    return importance(row.text, row.role) if row.kind == "message" else 0.0
 
 
 def _terms(row: Due) -> list[str]:
@@ -281,13 +286,12 @@ async def _make_vectors(
 
 def _vectors(row: Due, made: NDArray[np.float32] | None, known: str | None, *, more: bool) -> Vectors:
     """Returns the vectors to store for a row; a vector that the row already has is kept."""
-    weight = importance(row.text, row.role) if row.kind == "message" else 0.0
     last = row.stage == FURTHER_PARTS or not more
     if made is None:
         assert known is not None, "a row without a vector is left out"
-        return Vectors(row, [known], not last, weight)
+        return Vectors(row, [known], not last)
     several = [*map(written, made)] if len(made) > 1 else []
-    return Vectors(row, [known or written(mean(made)), *several], not last, weight)
+    return Vectors(row, [known or written(mean(made)), *several], not last)
 
 
 def written(vector: NDArray[np.float32]) -> str:

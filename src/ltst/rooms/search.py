@@ -28,18 +28,16 @@ WORDS, OWN_VECTOR, OTHER_VECTOR, FURTHER_PARTS = range(4)
 class Kind:
     """How rows of one kind are indexed; the view `search_sources` says what is read from them."""
 
-    table: str | None = None  # the table that stores the vectors of this kind; other kinds have them in the index only
-    key: str | None = None
     dated: bool = True  # whether the date is part of the indexed text
     own: bool = True  # whether these rows are the user's own words unless a machine wrote them
     worded: bool = True  # whether it has words of its own, instead of those of a row that is indexed by itself
 
 
 REGISTRY: Mapping[str, Kind] = {
-    "message": Kind("conversation_messages", "message_id"),
-    "fact": Kind("user_facts", "fact_id"),
-    "entry": Kind("memory_entries", "entry_id"),
-    "document": Kind("document_chunks", "chunk_id", dated=False, own=False),
+    "message": Kind(),
+    "fact": Kind(),
+    "entry": Kind(),
+    "document": Kind(dated=False, own=False),
     "context": Kind(),
     "statement": Kind(worded=False),
     "item": Kind(dated=False, own=False),
@@ -90,11 +88,12 @@ class Due:
 
 @dataclass(frozen=True, slots=True)
 class Worded:
-    """A row with its index terms and how much it tells."""
+    """A row with its index terms, how much it tells, and how relevant a message is by its words."""
 
     row: Due
     terms: Sequence[str]
     tells: float
+    relevance: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +103,6 @@ class Vectors:
     row: Due
     made: Sequence[str]
     more: bool = False
-    importance: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +233,7 @@ async def add_words(tx: Executor, rows: Sequence[Worded]) -> int:
             stages=[each.row.vector_stage for each in rows],
             lengths=[len(each) for each in counted],
             tells=[each.tells for each in rows],
+            relevances=[each.relevance for each in rows],
             # Sent as text because there are thousands of them and the driver is slow to encode arrays.
             held=_as_array(place for place, _, _ in postings),
             terms=_join_terms(term for _, term, _ in postings),
@@ -244,48 +243,26 @@ async def add_words(tx: Executor, rows: Sequence[Worded]) -> int:
 
 
 async def known_vectors(tx: Executor, rows: Iterable[Due]) -> dict[str, str]:
-    """Returns the vectors already stored with these rows, by row id."""
-    known: dict[str, str] = {}
-    for kind, mine in _by_kind(rows).items():
-        if REGISTRY[kind].table is not None:
-            place = {"table": REGISTRY[kind].table, "key": REGISTRY[kind].key}
-            ids = [row.id for row in mine]
-            found = await tx.dicts("search.known_vectors", user_id=tx.scope.user_id, ids=ids, **place)
-            known.update({row["id"]: row["vector"] for row in found})
-    return known
+    """Returns the vectors that were stored with these rows, by row id."""
+    found = await tx.dicts("search.known_vectors", user_id=tx.scope.user_id, ids=[row.id for row in rows])
+    return {row["id"]: row["vector"] for row in found}
 
 
 async def add_vectors(tx: Executor, model: str, vectors: Sequence[Vectors]) -> set[str]:
     """Stores vectors unless they are from another model than the index's; returns the ids of the rows it could lock."""
-    free: set[str] = set()
-    by_id = {each.row.id: each for each in vectors}
-    for kind, rows in _by_kind(each.row for each in vectors).items():
-        mine = [by_id[row.id] for row in rows]
-        made = [(place, part, vector) for place, each in enumerate(mine, 1) for part, vector in enumerate(each.made)]
-        free |= {
-            *await tx.values(
-                "search.add_vectors",
-                user_id=tx.scope.user_id,
-                model=model,
-                table=REGISTRY[kind].table,
-                key=REGISTRY[kind].key,
-                ids=[each.row.id for each in mine],
-                sinces=[each.row.since for each in mine],
-                stages=[FURTHER_PARTS if each.more else None for each in mine],
-                importances=[each.importance for each in mine] if kind == "message" else None,
-                held=[place for place, _, _ in made],
-                parts=[part for _, part, _ in made],
-                vectors=[vector for _, _, vector in made],
-            )
-        }
-    return free
-
-
-def _by_kind(rows: Iterable[Due]) -> dict[str, list[Due]]:
-    found: dict[str, list[Due]] = {}
-    for row in rows:
-        found.setdefault(row.kind, []).append(row)
-    return found
+    made = [(place, part, vector) for place, each in enumerate(vectors, 1) for part, vector in enumerate(each.made)]
+    free = await tx.values(
+        "search.add_vectors",
+        user_id=tx.scope.user_id,
+        model=model,
+        ids=[each.row.id for each in vectors],
+        sinces=[each.row.since for each in vectors],
+        stages=[FURTHER_PARTS if each.more else None for each in vectors],
+        held=[place for place, _, _ in made],
+        parts=[part for _, part, _ in made],
+        vectors=[vector for _, _, vector in made],
+    )
+    return {*free}
 
 
 async def holders(tx: Executor, terms: Iterable[str]) -> Holders:

@@ -2,6 +2,12 @@
 session_id, role, content, message_type, message_index, parent_message_id, metadata, relevance_score,
 is_context_message, timestamp, message_id, user_id, content_hash, context_hash, message_key, token_count, created_at
 
+-- The vector that a message came with, else that of the index.
+-- columns: vector
+coalesce(embedding::real[], (
+    SELECT known.embedding::real[] FROM search_units JOIN search_vectors AS known USING (user_id, unit_no)
+    WHERE user_id = %(user_id)s AND row_id = message_id AND part = 0)) AS embedding
+
 -- name: add
 SELECT outcome, message_id, message_index, created_at
 FROM ltst_add_message(
@@ -31,7 +37,7 @@ FROM conversation_messages
 WHERE user_id = %(user_id)s AND message_id = %(message_id)s::uuid;
 
 -- name: get_many
-SELECT {message}, embedding::real[] AS embedding
+SELECT {message}, {vector}
 FROM conversation_messages
 WHERE user_id = %(user_id)s AND message_id = ANY(%(message_ids)s::uuid[]);
 
@@ -53,7 +59,7 @@ SELECT {message}
 FROM ltst_window(%(user_id)s, %(session_id)s, %(limit)s::integer, %(max_tokens)s::integer);
 
 -- name: list
-SELECT {message}, embedding::real[] AS embedding
+SELECT {message}, {vector}
 FROM conversation_messages
 WHERE user_id = %(user_id)s AND session_id = %(session_id)s
 ORDER BY message_index
@@ -108,7 +114,12 @@ INSERT INTO conversation_messages (
 SELECT copied.user_id, %(fork_id)s::text, copied.new_id, copied.role, copied.content, copied.content_hash,
        ltst_sha256(%(fork_id)s::text || ':' || copied.role || ':' || copied.content_hash),
        copied.new_index, copied.message_key, copied.message_type, copied.token_count, copied.metadata,
-       coalesce(parent.new_id, copied.parent_message_id), copied.timestamp, copied.embedding,
+       coalesce(parent.new_id, copied.parent_message_id), copied.timestamp,
+       -- The copy is not embedded again.
+       coalesce(copied.embedding, (
+           SELECT known.embedding::vector FROM search_units JOIN search_vectors AS known USING (user_id, unit_no)
+           WHERE user_id = %(user_id)s AND row_id = copied.message_id AND part = 0
+             AND NOT EXISTS (SELECT FROM search_due WHERE user_id = %(user_id)s AND row_id = copied.message_id))),
        copied.relevance_score, copied.is_context_message
 FROM copied LEFT JOIN copied AS parent ON parent.message_id = copied.parent_message_id
 ORDER BY copied.message_index;

@@ -23,16 +23,23 @@ DELETE FROM search_due WHERE user_id = %(user_id)s AND row_id = ANY(%(ids)s::uui
 
 -- name: add_words
 SELECT ltst_add_words(%(user_id)s, %(ids)s::uuid[], %(sinces)s::timestamptz[], %(stages)s::smallint[],
-                      %(lengths)s::integer[], %(tells)s::real[], %(held)s::integer[],
-                      string_to_array(%(terms)s, ' '), %(counts)s::integer[]);
+                      %(lengths)s::integer[], %(tells)s::real[], %(relevances)s::float[],
+                      %(held)s::integer[], string_to_array(%(terms)s, ' '), %(counts)s::integer[]);
 
+-- The vectors that were stored with rows, not made by indexing them.
 -- name: known_vectors
-SELECT id::text, vector FROM ltst_known_vectors(%(user_id)s, %(table)s, %(key)s, %(ids)s::uuid[]);
+SELECT message_id::text AS id, embedding::text AS vector FROM conversation_messages
+WHERE user_id = %(user_id)s AND message_id = ANY(%(ids)s::uuid[]) AND embedding IS NOT NULL
+UNION ALL SELECT fact_id::text, embedding::text FROM user_facts
+WHERE user_id = %(user_id)s AND fact_id = ANY(%(ids)s::uuid[]) AND embedding IS NOT NULL
+UNION ALL SELECT entry_id::text, embedding::text FROM memory_entries
+WHERE user_id = %(user_id)s AND entry_id = ANY(%(ids)s::uuid[]) AND embedding IS NOT NULL
+UNION ALL SELECT chunk_id::text, embedding::text FROM document_chunks
+WHERE user_id = %(user_id)s AND chunk_id = ANY(%(ids)s::uuid[]) AND embedding IS NOT NULL;
 
 -- name: add_vectors
-SELECT ltst_add_vectors(%(user_id)s, %(model)s, %(table)s, %(key)s, %(ids)s::uuid[], %(sinces)s::timestamptz[],
-                        %(stages)s::smallint[], %(importances)s::float[], %(held)s::integer[], %(parts)s::smallint[],
-                        %(vectors)s::text[])::text;
+SELECT ltst_add_vectors(%(user_id)s, %(model)s, %(ids)s::uuid[], %(sinces)s::timestamptz[], %(stages)s::smallint[],
+                        %(held)s::integer[], %(parts)s::smallint[], %(vectors)s::text[])::text;
 
 -- name: holders
 SELECT term::text, sum(cardinality(postings))::integer AS units,
