@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import NamedTuple, TypeVar
 
 import psycopg
 
@@ -30,13 +30,26 @@ EVERYBODY = ""
 POSITION = b"""
 SELECT (CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_insert_lsn() END)::text
 """
-IDENTITY = b"SELECT system_identifier, current_database() FROM pg_control_system()"
+IDENTITY = b"""
+SELECT system_identifier::text, current_database()::text,
+       CASE WHEN NOT pg_is_in_recovery() THEN extract(epoch FROM pg_postmaster_start_time())::float END
+FROM pg_control_system()
+"""
 ANOTHER = "LTST_READ_DATABASE_URL names another database than DATABASE_URL does: name a standby of that one"
+PROMOTED = "the server of LTST_READ_DATABASE_URL was promoted: it no longer follows that of DATABASE_URL"
 BEHIND = b"""
 SELECT CASE WHEN pg_is_in_recovery()
             THEN greatest(pg_wal_lsn_diff(%s::pg_lsn, pg_last_wal_replay_lsn()), 0) ELSE 0 END::bigint
 """
-REACHED = b"SELECT NOT pg_is_in_recovery() OR pg_last_wal_replay_lsn() >= %s::pg_lsn"
+REACHED = b"SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() >= %s::pg_lsn END"
+
+
+class Identity(NamedTuple):
+    """Whose copy a server is, and unless it follows another, when it was started."""
+
+    system: str
+    database: str
+    started: float | None
 
 
 @dataclass(slots=True, eq=False)
@@ -81,11 +94,11 @@ class Standby(Database):
 
     async def bytes_behind(self) -> int:
         """Returns how much of the log the standby has yet to replay; raises if it cannot be read or is none."""
-        position, copied = await self._position(), await self._primary.attempt(_identity, repeatable=True)
+        position = await self._position()
         with translated():
             async with await self.connect() as connection:
-                if await _identity(connection) != copied:
-                    raise Conflict(ANOTHER)
+                if await self._is_promoted(await _identity(connection)):
+                    raise Conflict(PROMOTED)
                 return int(await connection.value(BEHIND, (position,)))
 
     async def attempt(self, work: Work[R], *, repeatable: bool, writes: bool = False) -> R:
@@ -111,18 +124,25 @@ class Standby(Database):
         self._needed[user_id] = Need()
 
     async def _is_known(self) -> bool:
-        """Asks the standby whose copy it is: Conflict if of another database, False if it does not answer."""
+        """Asks the standby whose copy it is: Conflict if of another database, False if it cannot be used."""
         if time.monotonic() < self._rests_until:
             return False
         try:
-            copied = await super().attempt(_identity, repeatable=True)
+            found = await super().attempt(_identity, repeatable=True)
         except DatabaseUnavailable as problem:
             self._give_up(problem)
             return False
-        if copied != await self._primary.attempt(_identity, repeatable=True):
+        self._known = not await self._is_promoted(found)
+        if not self._known:
+            self._give_up(PROMOTED)
+        return self._known
+
+    async def _is_promoted(self, found: Identity) -> bool:
+        """Returns whether a server that followed the primary writes by itself; Conflict if it never followed it."""
+        primary = await self._primary.attempt(_identity, repeatable=True)
+        if found[:2] != primary[:2]:
             raise Conflict(ANOTHER)
-        self._known = True
-        return True
+        return found.started not in (None, primary.started)
 
     async def _position(self) -> str:
         """Returns the primary's current position in its log."""
@@ -135,12 +155,15 @@ class Standby(Database):
     async def _reaches(self, position: str) -> bool:
         """Waits briefly for the standby to reach a position; returns whether it did."""
 
-        async def ask(connection: Connection, retried: bool) -> bool:
-            return bool(await connection.value(REACHED, (position,)))
+        async def ask(connection: Connection, retried: bool) -> bool | None:
+            reached: bool | None = await connection.value(REACHED, (position,))
+            return reached
 
         deadline, pause = time.monotonic() + CATCH_UP_SECONDS, FIRST_LOOK
         try:
-            while not await super().attempt(ask, repeatable=True):
+            while not (reached := await super().attempt(ask, repeatable=True)):
+                if reached is None:  # it follows nobody: it is the primary itself, or was promoted beside it
+                    return await self._is_known()
                 if time.monotonic() > deadline:
                     self._rests_until = time.monotonic() + CATCH_UP_SECONDS
                     return False
@@ -151,11 +174,11 @@ class Standby(Database):
             return False
         return True
 
-    def _give_up(self, problem: Exception) -> None:
+    def _give_up(self, problem: Exception | str) -> None:
         LOGGER.warning("the standby cannot be read; the primary is asked", extra={"reason": str(problem)})
         self._rests_until = time.monotonic() + REST_SECONDS
 
 
-async def _identity(connection: Connection, retried: bool = False) -> list[Any]:
-    """Returns what tells whose copy a server is."""
-    return await connection.rows(IDENTITY)
+async def _identity(connection: Connection, retried: bool = False) -> Identity:
+    (found,) = await connection.rows(IDENTITY)
+    return Identity(*found)
