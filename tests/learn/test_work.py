@@ -41,7 +41,7 @@ CITIES = ("Lisbon", "Porto", "Utrecht", "Bergen", "Kyoto", "Quito")
 WORK = "SELECT task, subject, attempts, set_aside_at IS NOT NULL FROM derived_work ORDER BY task, subject"
 LACKING = f"""
 SELECT content FROM conversation_messages
-WHERE embedding IS NULL OR message_id IN (SELECT row_id FROM ({UNINDEXED}) AS lacking)
+WHERE message_id IN (SELECT row_id FROM ({UNINDEXED}) AS lacking)
 """
 WORDLESS = """
 SELECT count(*) FROM search_sources AS source
