@@ -11,8 +11,7 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 
 CONTENTS = {
     "messages": """
-        SELECT user_id, session_id, message_index, role, content, timestamp, round(relevance_score::numeric, 6),
-               embedding::text
+        SELECT user_id, session_id, message_index, role, content, timestamp
         FROM conversation_messages""",
     "sessions": """
         SELECT user_id, session_id, last_index, learned_index, episode_index, summarised_index, context_summary,
@@ -24,7 +23,7 @@ CONTENTS = {
         FROM claims AS claim JOIN conversation_messages AS message USING (user_id, message_id)""",
     "facts": """
         SELECT fact.user_id, fact_key, fact_value, confidence, valid_from, valid_to, ended_at, rejected_at, learned,
-               superseded_by IS NOT NULL, message.content, fact.embedding::text
+               superseded_by IS NOT NULL, message.content
         FROM user_facts AS fact LEFT JOIN conversation_messages AS message
           ON message.user_id = fact.user_id AND message_id = source_message_id""",
     "preferences": """
@@ -55,7 +54,7 @@ CONTENTS = {
         SELECT unit.user_id, unit.kind, source.content, unit.place = hashtextextended(source.place, 0), unit.position,
                unit.session, unit.occurred_at, unit.valid_from, unit.valid_until, unit.expires_at, unit.words,
                unit.speaker, unit.by_machine, unit.retold, round(unit.importance::numeric, 4), unit.said, unit.vectored,
-               round(unit.tells::numeric, 4),
+               round(unit.tells::numeric, 4), round(unit.relevance::numeric, 4),
                unit.kind <> 'message' OR abs(unit.outdated - ltst_outdated(unit.user_id, unit.row_id)) < 1e-6,
                (SELECT string_agg(term || ' ' || (posting >> 10), ',' ORDER BY term)
                 FROM search_terms AS held, unnest(postings) AS posting

@@ -15,16 +15,18 @@ import pytest
 from psycopg import sql
 
 import ltst
+from helpers.embedders import hashed
 from helpers.household import SECRET_KEY, furnish
 from helpers.probes import Connection, counts, free_port, superuser, tables, value, views
 from helpers.waiting import soon
-from ltst import Memory, Settings
+from ltst import AsyncMemory, CallableEmbedder, Memory, Settings
 from ltst.adoption import upkeep
 from ltst.db import migrate
 from ltst.db.connections import ConnectionPool
 from ltst.db.embedded import EmbeddedServer
 from ltst.db.migrate import Migration, _extension_steps
 from ltst.db.pool import Database
+from ltst.retelling.importance import importance
 
 CROWD = 16
 DEFAULTS = 8  # the preferences of `system`
@@ -169,6 +171,54 @@ async def test_vectors_from_before_they_took_two_bytes_a_number_keep_their_direc
         assert value(connection, there) == indexes
         # Searches may read the indexes without looking into the table.
         assert value(connection, "SELECT relallvisible FROM pg_class WHERE relname = 'search_vectors'") > 0
+
+
+async def test_what_was_indexed_before_vectors_left_the_messages_stays_and_the_rest_is_indexed(
+    empty_database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of three messages the first has words and a vector, the second has words, the third has nothing yet."""
+    lacking = await migrate_before("0038_left_alone", empty_database_url, monkeypatch)
+    contents = ("A ship.", "A harbour.", "I decided to move to Lisbon.")
+    made = [0.0] * 383 + [1.0]
+    with superuser(empty_database_url) as connection:
+        connection.execute("INSERT INTO embedding_models (name, dimensions, state) VALUES ('hashed', 384, 'active')")
+        connection.execute("INSERT INTO conversation_sessions (user_id, session_id) VALUES ('ana', 'monday')")
+        for content in contents:
+            connection.execute(
+                "INSERT INTO conversation_messages (session_id, role, content) VALUES ('monday', 'human', %s)",
+                (content,),
+            )
+        due = "SELECT message_id, since FROM search_due JOIN conversation_messages ON row_id = message_id"
+        ids, sinces = map(
+            list, zip(*connection.execute(f"{due} ORDER BY message_index LIMIT 2").fetchall(), strict=True)
+        )
+        connection.execute(
+            "SELECT ltst_add_words('ana', %s::uuid[], %s::timestamptz[], '{1,1}', '{1,1}', '{0.5,0.5}', '{1,2}', "
+            "'{ship,harbour}', '{1,1}')",
+            (ids, sinces),
+        )
+        connection.execute(
+            "SELECT ltst_add_vectors('ana', 'hashed', 'conversation_messages', 'message_id', %s::uuid[], "
+            "%s::timestamptz[], '{NULL}', '{0.35}', '{1}', '{0}', %s::text[])",
+            (ids[:1], sinces[:1], [str(made)]),
+        )
+        assert (
+            value(connection, "SELECT relevance_score FROM conversation_messages WHERE embedding IS NOT NULL") == 0.35
+        )
+    async with reached(empty_database_url) as database:
+        assert await migrate.migrate(database) == lacking
+    settings = Settings(worker=False, database_url=empty_database_url)
+    async with AsyncMemory(settings=settings, embedder=CallableEmbedder(hashed, "hashed", 384)) as memory:
+        user = memory.user("ana")
+        assert (await user.sessions.summary("monday")).average_relevance == 0.35
+        await memory.settle()
+        assert (await memory.health()).ok
+        vectors = [each.embedding for each in await user.chat("monday").history()]
+        assert vectors[0] == made
+        assert all(vectors)
+        assert (await user.search("harbour"))[0].content == "A harbour."
+        average = (await user.sessions.summary("monday")).average_relevance
+        assert average == pytest.approx((0.35 + importance(contents[2], "human")) / 2), "of the second it is not known"
 
 
 async def test_a_migration_and_a_deletion_that_wait_for_each_other_both_end(

@@ -338,12 +338,14 @@ async def test_each_row_has_one_number_however_many_index_at_once(
 
 async def test_indexing_writes_nothing_to_the_rows_it_reads(memory: AsyncMemory, database: Connection) -> None:
     versions = """
-    SELECT message_id, ctid, xmin::text FROM conversation_messages UNION ALL
-    SELECT chunk_id, ctid, xmin::text FROM document_chunks ORDER BY 1
+    SELECT message_id, ctid, xmin::text FROM conversation_messages
+    UNION ALL SELECT chunk_id, ctid, xmin::text FROM document_chunks
+    UNION ALL SELECT fact_id, ctid, xmin::text FROM user_facts ORDER BY 1
     """
     user = memory.user("ana")
     await user.chat("monday").add_many([{"role": "user", "content": f"A {topic} far away."} for topic in TOPICS])
     await user.documents.add("The harbour. " * 300)
+    await user.facts.set("home", "Lisbon")
     written = database.execute(versions).fetchall()
     await memory.settle()
     assert read(database).vectors

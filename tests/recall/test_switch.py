@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 from zlib import crc32
@@ -19,13 +20,16 @@ import pytest
 
 from helpers.embedding_endpoint import Answer, embedding_endpoint
 from helpers.probes import superuser, value
+from helpers.waiting import soon
 from ltst import AsyncMemory, Conflict, Invalid, Memory, Settings
+from ltst.db.vectors import Switch
+from ltst.indexing.index import index_words
 from ltst.providers.embedding import CallableEmbedder
 
 TABLES = ("conversation_messages", "user_facts", "memory_entries", "document_chunks")
 
 
-def bag(name: str, dimensions: int) -> CallableEmbedder:
+def bag(name: str, dimensions: int, longest: int = 300) -> CallableEmbedder:
     """A bag of words: quick, and another one for every name."""
 
     def embed(texts: Sequence[str]) -> list[list[float]]:
@@ -37,7 +41,7 @@ def bag(name: str, dimensions: int) -> CallableEmbedder:
             rows.append(row)
         return rows
 
-    return CallableEmbedder(embed, name, dimensions, longest=300)
+    return CallableEmbedder(embed, name, dimensions, longest=longest)
 
 
 @pytest.fixture
@@ -122,6 +126,40 @@ async def test_reads_and_writes_go_on_during_a_switch(memory: AsyncMemory, setti
         assert value(connection, "SELECT count(*) FROM search_units") == rows
         vectored = value(connection, "SELECT count(*) FROM search_sources WHERE vectored")
         assert value(connection, "SELECT count(*) FROM search_vectors WHERE part = 0") == vectored
+
+
+@pytest.mark.parametrize("indexed", ["words", "vectors"])
+@pytest.mark.parametrize("removal", ["remove", "erase"])
+async def test_what_is_removed_while_it_gets_its_vectors_leaves_none_behind(
+    memory: AsyncMemory, settings: Settings, monkeypatch: pytest.MonkeyPatch, indexed: str, removal: str
+) -> None:
+    """Those of a text that has more parts for the new model than it had for the old one are added to the index."""
+    user, said, filled, go_on = memory.user("ana"), "A secret that goes. " * 12, asyncio.Event(), asyncio.Event()
+    message = await user.chat("monday").add("user", said)
+    if indexed == "vectors":
+        await memory.settle()
+    else:
+        await index_words(memory._core.database, "ana")
+
+    @asynccontextmanager
+    async def slowly(switch: Switch) -> AsyncIterator[None]:
+        async with as_keeper(switch):
+            yield
+            if await switch._connection.value("SELECT count(embedding_next) FROM search_vectors"):
+                filled.set()
+                await go_on.wait()
+
+    as_keeper = Switch._as_keeper
+    monkeypatch.setattr(Switch, "_as_keeper", slowly)
+    switching = asyncio.create_task(memory.switch_embedder(bag("second", 64, longest=100)))
+    await filled.wait()
+    going = user.erase() if removal == "erase" else user.chat("monday").remove(str(message.message_id))
+    removing = asyncio.create_task(going)
+    with superuser(str(settings.database_url)) as connection:
+        await soon(lambda: removing.done() or value(connection, "SELECT count(*) FROM pg_locks WHERE NOT granted"))
+        go_on.set()
+        await asyncio.gather(removing, switching)
+        assert value(connection, "SELECT count(*) FROM search_vectors") == 0
 
 
 async def test_a_switch_that_was_stopped_goes_on_where_it_was(memory: AsyncMemory, settings: Settings) -> None:

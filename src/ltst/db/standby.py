@@ -21,8 +21,8 @@ R = TypeVar("R")
 # How long a read waits for the standby to catch up before it uses the primary; then others use it for as long.
 CATCH_UP_SECONDS = 1.0
 FIRST_LOOK, LONGEST_LOOK = 0.0005, 0.02
-# How long an unusable standby is left alone.
-REST_SECONDS = 10.0
+# How long an unusable standby is left alone, and how long a usable one is believed to be one still.
+REST_SECONDS = KNOWN_SECONDS = 10.0
 # How many users' writes are tracked one by one; beyond that, all reads wait for the newest write.
 MOST_REMEMBERED = 10_000
 EVERYBODY = ""
@@ -69,14 +69,14 @@ class Standby(Database):
         super().__init__(pool)
         self._primary = primary
         self._rests_until = 0.0
-        self._known = False  # whether it turned out to be a copy of the primary
+        self._known_until = 0.0  # since it may be promoted, it is asked again and again whose copy it is
         # By user. Everybody needs what existed when this was opened, such as the schema.
         self._needed = {EVERYBODY: Need()}
         primary.wrote = self._wrote
 
     async def for_reading(self, user_id: str) -> Database:
         """Returns this database if it is usable and has what the user wrote through this process, else the primary."""
-        if not self._known and not await self._is_known():
+        if time.monotonic() >= self._known_until and not await self._is_known():
             return self._primary
         for who in (user_id, EVERYBODY):
             if time.monotonic() < self._rests_until:
@@ -132,10 +132,11 @@ class Standby(Database):
         except DatabaseUnavailable as problem:
             self._give_up(problem)
             return False
-        self._known = not await self._is_promoted(found)
-        if not self._known:
+        if await self._is_promoted(found):
             self._give_up(PROMOTED)
-        return self._known
+            return False
+        self._known_until = time.monotonic() + KNOWN_SECONDS
+        return True
 
     async def _is_promoted(self, found: Identity) -> bool:
         """Returns whether a server that followed the primary writes by itself; Conflict if it never followed it."""

@@ -169,6 +169,7 @@ class Switch:
             sql.SQL("DELETE FROM embedding_models WHERE state = 'active'"),
             sql.SQL("UPDATE embedding_models SET state = 'active', since = now() WHERE state = 'next'"),
             sql.SQL("DELETE FROM search_vectors WHERE embedding IS NULL"),
+            sql.SQL(STATEMENTS["forget_rewritten"]),
             sql.SQL(STATEMENTS["due_again"]),
             sql.SQL("DELETE FROM memory_retrieval_cache"),
         ]

@@ -19,13 +19,17 @@ UPDATE memory_entries AS entry SET embedding_next = given.embedding::vector
     FROM unnest(%s::text[], %s::uuid[], %s::text[]) AS given (user_id, id, embedding)
     WHERE entry.user_id = given.user_id AND entry.entry_id = given.id
 
--- A unit that is gone meanwhile gets none.
+-- A unit that is gone meanwhile gets none. Whoever removes one waits, so that its vectors are seen and removed, too.
 -- name: fill_units
-INSERT INTO search_vectors (user_id, unit_no, part, embedding_next, ann)
-    SELECT given.user_id, given.unit_no, part, vector::halfvec,
+WITH given AS MATERIALIZED (
+        SELECT * FROM unnest(%s::text[], %s::integer[], %s::smallint[], %s::text[]) AS given (user_id, unit_no, part, vector)
+    ), unit AS MATERIALIZED (
+        SELECT user_id, unit_no FROM search_units
+        WHERE (user_id, unit_no) IN (SELECT user_id, unit_no FROM given) FOR KEY SHARE SKIP LOCKED)
+    INSERT INTO search_vectors (user_id, unit_no, part, embedding_next, ann)
+    SELECT user_id, unit_no, part, vector::halfvec,
            coalesce((SELECT large FROM search_users WHERE search_users.user_id = given.user_id), false)
-    FROM unnest(%s::text[], %s::integer[], %s::smallint[], %s::text[]) AS given (user_id, unit_no, part, vector)
-    JOIN search_units AS unit ON unit.user_id = given.user_id AND unit.unit_no = given.unit_no
+    FROM given JOIN unit USING (user_id, unit_no)
     ON CONFLICT (user_id, unit_no, part) DO UPDATE SET embedding_next = EXCLUDED.embedding_next
 
 -- name: left
@@ -33,6 +37,11 @@ SELECT count(*) FROM search_units AS unit
     WHERE vectored
       AND NOT EXISTS (SELECT FROM search_vectors AS made WHERE made.user_id = unit.user_id
                       AND made.unit_no = unit.unit_no AND part = 0 AND embedding_next IS NOT NULL)
+
+-- An entry that was rewritten after the last round has got the vector of its old words.
+-- name: forget_rewritten
+UPDATE memory_entries AS entry SET embedding = NULL FROM search_due AS due
+    WHERE due.user_id = entry.user_id AND due.row_id = entry.entry_id AND embedding IS NOT NULL
 
 -- What was indexed after the last round waits for its vector, as if it were new.
 -- name: due_again

@@ -74,9 +74,9 @@ def _how_telling(row: Due) -> float:
     return telling(row.text) if row.by_person else 0.0
 
 
-def _relevance(row: Due) -> float:
-    """Returns how relevant a message is by its words; other kinds have a score of their own, or none."""
-    return importance(row.text, row.role) if row.kind == "message" else 0.0
+def _relevance(row: Due) -> float | None:
+    """Returns how relevant a message is by its words; None for other kinds, which have a score of their own or none."""
+    return importance(row.text, row.role) if row.kind == "message" else None
 
 
 def _terms(row: Due) -> list[str]:

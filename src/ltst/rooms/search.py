@@ -93,7 +93,7 @@ class Worded:
     row: Due
     terms: Sequence[str]
     tells: float
-    relevance: float = 0.0
+    relevance: float | None
 
 
 @dataclass(frozen=True, slots=True)

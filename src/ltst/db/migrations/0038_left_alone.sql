@@ -1,7 +1,7 @@
 -- Indexing leaves the rows that it reads as they are: vectors lie in search_vectors alone, and how relevant a message is,
 -- as its words tell, in search_units. The columns `embedding` and `relevance_score` of a message hold what its writer gave,
 -- and in older rows what indexing wrote there. Entries alone keep their vectors, by which they are consolidated.
-ALTER TABLE search_units ADD COLUMN relevance FLOAT NOT NULL DEFAULT 0;
+ALTER TABLE search_units ADD COLUMN relevance FLOAT;
 
 DROP FUNCTION ltst_add_words(TEXT, UUID[], TIMESTAMPTZ[], SMALLINT[], INTEGER[], REAL[], INTEGER[], TEXT[], INTEGER[]);
 CREATE FUNCTION ltst_add_words(
@@ -44,7 +44,7 @@ BEGIN
                left(said_by, 255), by_machine AND said_by IS NULL, retold, coalesce(importance, 0), used_at,
                -- Rows that are written by hand may have any.
                CASE WHEN content_hash ~ '^[0-9a-f]{16}' THEN ('x' || left(content_hash, 16))::bit(64)::bigint END,
-               vectored, told, coalesce(relevant, 0), CASE kind WHEN 'message' THEN ltst_outdated(whose, row_id) ELSE 0 END
+               vectored, told, relevant, CASE kind WHEN 'message' THEN ltst_outdated(whose, row_id) ELSE 0 END
         FROM search_sources
         JOIN unnest(ids, numbers, lengths, tells, relevances) AS given (id, number, length, told, relevant) ON given.id = row_id
         WHERE user_id = whose AND row_id = ANY(ids) AND number IS NOT NULL
@@ -120,7 +120,7 @@ BEGIN
     RETURN QUERY SELECT unnest(free);
 END $$;
 
--- A message whose writer gave no score counts by its words.
+-- A message whose writer gave no score counts by its words, once these are indexed.
 CREATE OR REPLACE VIEW session_summary WITH (security_invoker = true) AS
 SELECT session.user_id,
        session.session_id,
@@ -137,7 +137,8 @@ SELECT session.user_id,
        coalesce(sum(message.token_count), 0)::integer AS token_count,
        min(message.timestamp) AS first_message_time,
        max(message.timestamp) AS last_message_time,
-       avg(coalesce(nullif(message.relevance_score, 0), unit.relevance, message.relevance_score)) AS avg_message_relevance
+       coalesce(avg(coalesce(nullif(message.relevance_score, 0), unit.relevance)), min(message.relevance_score))
+           AS avg_message_relevance
 FROM conversation_sessions AS session
 LEFT JOIN conversation_messages AS message USING (user_id, session_id)
 LEFT JOIN search_units AS unit ON unit.user_id = message.user_id AND unit.row_id = message.message_id

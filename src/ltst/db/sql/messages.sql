@@ -60,10 +60,11 @@ FROM ltst_window(%(user_id)s, %(session_id)s, %(limit)s::integer, %(max_tokens)s
 
 -- name: list
 SELECT {message}, {vector}
-FROM conversation_messages
-WHERE user_id = %(user_id)s AND session_id = %(session_id)s
-ORDER BY message_index
-LIMIT %(limit)s OFFSET %(offset)s;
+FROM (SELECT * FROM conversation_messages
+      WHERE user_id = %(user_id)s AND session_id = %(session_id)s
+      ORDER BY message_index
+      LIMIT %(limit)s OFFSET %(offset)s) AS page
+ORDER BY message_index;
 
 -- What answers a message that goes answers what stood before it.
 -- name: pass_on

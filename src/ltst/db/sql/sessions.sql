@@ -167,11 +167,11 @@ WHERE user_id = %(user_id)s AND session_id = %(session_id)s AND refined_index = 
 UPDATE conversation_sessions
 SET episode_index = %(to)s::integer, relevance_score = coalesce((
         SELECT avg(best.relevance) FROM (
-            SELECT coalesce(nullif(message.relevance_score, 0), unit.relevance, 0) AS relevance
+            SELECT coalesce(nullif(message.relevance_score, 0), unit.relevance) AS relevance
             FROM conversation_messages AS message
             LEFT JOIN search_units AS unit ON unit.user_id = %(user_id)s AND unit.row_id = message.message_id
             WHERE message.user_id = %(user_id)s AND message.session_id = %(session_id)s
-            ORDER BY relevance DESC LIMIT 5) AS best), relevance_score)
+            ORDER BY relevance DESC NULLS LAST LIMIT 5) AS best), relevance_score)
 WHERE user_id = %(user_id)s AND session_id = %(session_id)s AND episode_index = %(from)s::integer;
 
 -- name: summarised
