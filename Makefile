@@ -121,7 +121,8 @@ else
 	LTST_CITUS=$(CITUS) $(BIN)/pytest $(ON_NODES) tests/behaviour tests/test_smoke.py tests/db/test_distributed.py \
 		-k 'AsyncMemory or HTTP or test_smoke or test_distributed'
 	LTST_CITUS=$(CITUS) LTST_CITUS_SHARDS=1 $(BIN)/pytest $(ON_NODES) tests/test_isolation.py tests/test_concurrency.py \
-		tests/test_encryption.py tests/test_archive.py tests/test_lifecycle.py tests/test_feed.py
+		tests/test_encryption.py tests/test_archive.py tests/test_lifecycle.py tests/test_feed.py \
+		tests/recall/test_switch.py
 	$(BIN)/python -m bench.distributed --citus $(CITUS)
 endif
 

@@ -468,7 +468,7 @@ def rows_of(connection: Connection, relation: str, user_id: str) -> int:
 def test_the_working_role_sees_its_own_rows_in_every_table_and_view_and_no_others(url: str) -> None:
     with superuser(url) as all_seeing, acting(url, EVE) as eve:
         relations = owned(all_seeing) + [name for name in views(all_seeing) if name != "chat_message_history"]
-        assert len(relations) == 32 - 2 * ("adopted_messages" not in relations)
+        assert len(relations) == 33 - 2 * ("adopted_messages" not in relations)
         for relation in relations:
             assert rows_of(all_seeing, relation, ANA) > 0, f"{relation} has nothing to hide"
             assert rows_of(eve, relation, ANA) == 0, relation
@@ -602,6 +602,7 @@ GRANTED = {
         "ledger_epochs",
         "ltst_migrations",
         "message_versions",
+        "row_vectors",
         "search_sources",
         "session_summary",
         "user_preference_summary",

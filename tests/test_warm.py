@@ -35,7 +35,7 @@ from ltst.doors.mcp.app import Serving as McpServing
 from ltst.doors.mcp.app import application
 from ltst.indexing.switch import adopt
 from ltst.providers import runtime, warming
-from ltst.rooms.search import Model
+from ltst.rooms.models import Model
 
 
 class Loading:

@@ -56,7 +56,7 @@ from ltst.providers.language import configured
 from ltst.providers.windows import chosen
 from ltst.recall.window import Windows
 from ltst.records import ME, Changes, ConversationMessage, Event, Health, Hit, Receipt, Verification
-from ltst.rooms import events, search
+from ltst.rooms import events, models
 from ltst.rooms import windows as window_room
 from ltst.settings import Settings
 from ltst.support import logs, validate
@@ -228,7 +228,7 @@ class AsyncMemory:
 
     async def embedder_model(self) -> str | None:
         """Return the name of the embedding model whose vectors the database holds; None before the first is made."""
-        active = await search.model(self._core.database.keeper())
+        active = await models.active(self._core.database.keeper())
         return active.name if active else None
 
     async def switch_embedder(

@@ -7,9 +7,11 @@ import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from itertools import count
 from pathlib import Path
 from typing import cast
 
+import numpy as np
 import psycopg
 import pytest
 
@@ -17,8 +19,9 @@ from bench.citus import distribute_new, running
 from bench.distributed import MISCOUNTED
 from helpers import citus
 from helpers.citus import CitusServer
+from helpers.embedders import hashed
 from helpers.probes import Connection, administer, connected
-from ltst import AsyncMemory, Conflict, DatabaseUnavailable, Event, Invalid, Settings
+from ltst import AsyncMemory, CallableEmbedder, Conflict, DatabaseUnavailable, Event, Invalid, Settings
 from ltst.db import backup, distribute, gathering, migrate, places, repair
 from ltst.db import blueprint as drawing
 from ltst.db.embedded import EmbeddedServer
@@ -225,6 +228,45 @@ async def test_a_distributed_database_is_brought_up_to_date_with_all_it_holds(
         assert all(found[0][1] for found in (await nearest(memory)).values())
 
 
+def words(dimensions: int, name: str) -> CallableEmbedder:
+    """A model in which texts that share words are alike."""
+    return CallableEmbedder(lambda texts: np.tile(hashed(texts), (1, dimensions // 384)), name, dimensions)
+
+
+@on_citus
+@pytest.mark.parametrize("dimensions", [768, 1_152])
+async def test_the_model_is_changed_in_all_places_while_users_write(
+    database_url: str, tmp_path: Path, dimensions: int
+) -> None:
+    settings, over, numbers = Settings(worker=False, database_url=database_url, home=tmp_path), asyncio.Event(), count()
+
+    async def live(memory: AsyncMemory, name: str) -> None:
+        while not over.is_set():
+            word = f"word{next(numbers)}"
+            stored = await memory.user(name).chat("monday").add("user", f"{word} is what {name} says.")
+            assert stored.message_id in [hit.id for hit in await memory.user(name).search(word)]
+
+    async with AsyncMemory(settings=settings, embedder=words(384, "before")) as memory:
+        for name in EVERY_PLACE:
+            said = ["Waves and water.", *(f"Something else, {number}." for number in range(20))]
+            await memory.user(name).chat("monday").add_many({"role": "user", "content": each} for each in said)
+        await memory.settle()
+        lives = [asyncio.create_task(live(memory, name)) for name in EVERY_PLACE[:4]]
+        assert await memory.switch_embedder(words(dimensions, "after")) >= 20 * len(EVERY_PLACE)
+        over.set()
+        await asyncio.gather(*lives)
+        await memory.settle()
+        assert all(found[0][1] > 0.5 for found in (await nearest(memory)).values())
+        assert (await memory.health()).ok
+    with psycopg.connect(database_url) as connection:
+        lengths = "SELECT vector_dims(embedding), count(*) FROM search_vectors GROUP BY 1"
+        vectored = "SELECT count(*) FROM search_units WHERE vectored"
+        assert connection.execute(lengths).fetchall() == [
+            (dimensions, *(connection.execute(vectored).fetchone() or ()))
+        ]
+        assert connection.execute("SELECT name, state FROM embedding_models").fetchall() == [("after", "active")]
+
+
 @on_citus
 async def test_an_adopted_table_cannot_be_distributed(server: EmbeddedServer, alone: str, tmp_path: Path) -> None:
     async with AsyncMemory(settings=Settings(worker=False, database_url=alone, home=tmp_path)) as memory:
@@ -312,8 +354,6 @@ async def test_what_needs_one_server_is_refused(database_url: str, tmp_path: Pat
     async with AsyncMemory(settings=settings) as memory:
         with pytest.raises(Conflict, match="distributed"):
             await memory.adopt("chats")
-        with pytest.raises(Conflict, match="distributed"):
-            await memory.cancel_switch()
         with pytest.raises(Invalid, match="cursor"):
             await memory.feed(after=5)
     reading = Settings(database_url=database_url, read_database_url=database_url, home=tmp_path)

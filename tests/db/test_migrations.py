@@ -21,7 +21,7 @@ from helpers.probes import Connection, counts, free_port, superuser, tables, val
 from helpers.waiting import soon
 from ltst import AsyncMemory, CallableEmbedder, Memory, Settings
 from ltst.adoption import upkeep
-from ltst.db import migrate
+from ltst.db import migrate, repair
 from ltst.db.connections import ConnectionPool
 from ltst.db.embedded import EmbeddedServer
 from ltst.db.migrate import Migration, _extension_steps
@@ -129,46 +129,50 @@ async def test_facts_from_before_they_had_a_person_are_about_the_user(
         assert [fact.value for fact in await facts.history("home")] == ["Porto", "Lisbon"]
 
 
-VECTOR_COLUMNS = """
-SELECT attname::text, format_type(atttypid, atttypmod) FROM pg_attribute
-WHERE attrelid = 'search_vectors'::regclass AND atttypid = 'halfvec'::regtype AND NOT attisdropped
+VECTORS_INDEXED = "SELECT count(*) FROM pg_indexes WHERE indexname ~ '^idx_search_vectors_(near|embedding_1)$'"
+COLUMNS_LEFT = """
+SELECT DISTINCT attname || ' ' || format_type(atttypid, atttypmod) FROM pg_attribute
+JOIN pg_class ON pg_class.oid = attrelid WHERE attname ~ '^embedding' AND relkind = 'r' AND NOT attisdropped
 """
 
 
-@pytest.mark.parametrize(("length", "indexes"), [(384, 2), (900, 1), (3_700, 1), (4_001, 0)])
+@pytest.mark.parametrize(("length", "indexes"), [(384, 2), (64, 2), (900, 1), (3_700, 1), (4_001, 0)])
 async def test_vectors_from_before_they_took_two_bytes_a_number_keep_their_directions(
     empty_database_url: str, monkeypatch: pytest.MonkeyPatch, length: int, indexes: int
 ) -> None:
-    """Also where the model is being changed, to one with vectors of 64 numbers."""
+    """Also where the model is being changed, which begins anew."""
     lacking = await migrate_before("0036_together", empty_database_url, monkeypatch)
     with superuser(empty_database_url) as connection:
         if length > 2_000:
-            connection.execute("DROP INDEX idx_search_vectors_embedding")
-        connection.execute(f"ALTER TABLE search_vectors ALTER COLUMN embedding TYPE vector({length})")
-        connection.execute("ALTER TABLE search_vectors ALTER COLUMN embedding SET STORAGE EXTERNAL")
-        connection.execute("ALTER TABLE search_vectors ADD COLUMN embedding_next vector(64)")
+            connection.execute("DROP INDEX idx_search_vectors_embedding, idx_conversation_messages_embedding")
+        for table in ("search_vectors", "conversation_messages", "user_facts"):
+            connection.execute(f"ALTER TABLE {table} ALTER COLUMN embedding TYPE vector({length})")
+            connection.execute(f"ALTER TABLE {table} ALTER COLUMN embedding SET STORAGE EXTERNAL")
+            connection.execute(f"ALTER TABLE {table} ADD COLUMN embedding_next vector(63)")
+        connection.execute(
+            "INSERT INTO embedding_models (name, dimensions, state) VALUES ('old', %s, 'active'), ('new', 63, 'next')",
+            (length,),
+        )
         old = [[number * (place + 1.5) for place in range(length)] for number in (-1e6, 0.25)]
-        for number, vector in enumerate(old):
+        for number, vector in enumerate([*map(str, old), None]):
             connection.execute(
                 "INSERT INTO search_vectors (user_id, unit_no, part, embedding, embedding_next, ann) "
                 "VALUES ('ana', %s, 0, %s, %s, true)",
-                (number, str(vector), str([1.0] * 64)),
+                (number, vector, str([1.0] * 63)),
             )
     async with reached(empty_database_url) as database:
         assert await migrate.migrate(database) == lacking
+        assert await repair.compare(database) == []
     with superuser(empty_database_url) as connection:
-        kept = {"embedding": f"halfvec({length})", "embedding_next": "halfvec(64)"}
-        assert dict(connection.execute(VECTOR_COLUMNS).fetchall()) == kept
-        near = "SELECT 1 - (embedding <=> %s::vector::halfvec) FROM search_vectors ORDER BY unit_no"
+        kept = {f"embedding {kind}" for kind in ("halfvec", "vector(384)")}
+        assert {each for (each,) in connection.execute(COLUMNS_LEFT)} == kept
+        assert connection.execute("SELECT name, number FROM embedding_models").fetchall() == [("old", 1)]
+        near = "SELECT 1 - (embedding <=> %s::vector::halfvec) FROM search_vectors WHERE model = 1 ORDER BY unit_no"
         small = [[number / (abs(vector[-1]) * length) for number in vector] for vector in old]
         for number, vector in enumerate(small):
-            assert connection.execute(near, (str(vector),)).fetchall()[number][0] == pytest.approx(1, abs=1e-3)
-        stored = (
-            "SELECT attstorage FROM pg_attribute WHERE attrelid = 'search_vectors'::regclass AND attname = 'embedding'"
-        )
-        assert value(connection, stored) == ("p" if length + 64 <= 3_600 else "e")
-        there = "SELECT count(*) FROM pg_indexes WHERE indexname ~ '^idx_search_vectors_'"
-        assert value(connection, there) == indexes
+            found = [similarity for (similarity,) in connection.execute(near, (str(vector),))]
+            assert (len(found), found[number]) == (2, pytest.approx(1, abs=1e-3))
+        assert value(connection, VECTORS_INDEXED) == indexes
         # Searches may read the indexes without looking into the table.
         assert value(connection, "SELECT relallvisible FROM pg_class WHERE relname = 'search_vectors'") > 0
 
@@ -177,7 +181,7 @@ async def test_what_was_indexed_before_vectors_left_the_messages_stays_and_the_r
     empty_database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of three messages the first has words and a vector, the second has words, the third has nothing yet."""
-    lacking = await migrate_before("0038_left_alone", empty_database_url, monkeypatch)
+    lacking = await migrate_before("0036_together", empty_database_url, monkeypatch)
     contents = ("A ship.", "A harbour.", "I decided to move to Lisbon.")
     made = [0.0] * 383 + [1.0]
     with superuser(empty_database_url) as connection:

@@ -38,7 +38,7 @@ SIZES = {"ana": 90, "bob": 300, "eve": 900, "tiny": 12}
 LARGE = ("ana", "bob", "eve")
 QUESTIONS = ["number seven", "the colour of the sea", "topic 3", "topic 11 item 5", "nothing of that", "eve and bob"]
 DEPTH = 200
-INDEX = "idx_search_vectors_embedding"
+INDEX = "idx_search_vectors_embedding_1"
 STATE = "SELECT user_id, ready FROM search_users WHERE large ORDER BY user_id"
 MARKED = "SELECT count(*) FILTER (WHERE ann), count(*) FROM search_vectors WHERE user_id = %s"
 IS_LARGE = "SELECT count(*) FROM search_users WHERE user_id = %s AND large"

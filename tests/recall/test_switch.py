@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 from zlib import crc32
@@ -19,12 +18,15 @@ import psycopg
 import pytest
 
 from helpers.embedding_endpoint import Answer, embedding_endpoint
-from helpers.probes import superuser, value
+from helpers.probes import connected, superuser, value
 from helpers.waiting import soon
-from ltst import AsyncMemory, Conflict, Invalid, Memory, Settings
-from ltst.db.vectors import Switch
+from ltst import AsyncMemory, Conflict, ConversationMessage, Invalid, Memory, Settings
+from ltst.db.pool import Executor
+from ltst.db.vectors import switching
 from ltst.indexing.index import index_words
 from ltst.providers.embedding import CallableEmbedder
+from ltst.rooms import models
+from ltst.rooms.models import Filled
 
 TABLES = ("conversation_messages", "user_facts", "memory_entries", "document_chunks")
 
@@ -64,11 +66,7 @@ async def furnish(memory: AsyncMemory, name: str = "ana", count: int = 200) -> N
 
 
 def dimensions(connection: psycopg.Connection[Any]) -> set[int]:
-    return {
-        each
-        for table in ("memory_entries", "search_vectors")
-        for (each,) in connection.execute(f"SELECT DISTINCT vector_dims(embedding) FROM {table}")
-    }
+    return {each for (each,) in connection.execute("SELECT DISTINCT vector_dims(embedding) FROM search_vectors")}
 
 
 async def test_everything_gets_a_vector_of_the_new_model(memory: AsyncMemory, settings: Settings) -> None:
@@ -81,8 +79,8 @@ async def test_everything_gets_a_vector_of_the_new_model(memory: AsyncMemory, se
         assert dimensions(connection) == {64}
         assert changed == sum(value(connection, f"SELECT count(*) FROM {table}") for table in TABLES)
         assert value(connection, "SELECT count(*) FROM embedding_models") == 1
-        columns = "SELECT count(*) FROM information_schema.columns WHERE column_name = 'embedding_next'"
-        assert value(connection, columns) == 0
+        numbers = "SELECT array_agg(DISTINCT model) = ARRAY(SELECT number FROM embedding_models) FROM search_vectors"
+        assert value(connection, numbers), "of the model before nothing is left"
     (best, *_) = await memory.user("ana").search("topic7")
     assert "topic7 " in best.content
     assert best.scores["dense"] > 0
@@ -141,16 +139,13 @@ async def test_what_is_removed_while_it_gets_its_vectors_leaves_none_behind(
     else:
         await index_words(memory._core.database, "ana")
 
-    @asynccontextmanager
-    async def slowly(switch: Switch) -> AsyncIterator[None]:
-        async with as_keeper(switch):
-            yield
-            if await switch._connection.value("SELECT count(embedding_next) FROM search_vectors"):
-                filled.set()
-                await go_on.wait()
+    async def slowly(tx: Executor, number: int, rows: Sequence[Filled]) -> None:
+        await fill(tx, number, rows)
+        filled.set()
+        await go_on.wait()
 
-    as_keeper = Switch._as_keeper
-    monkeypatch.setattr(Switch, "_as_keeper", slowly)
+    fill = models.fill
+    monkeypatch.setattr(models, "fill", slowly)
     switching = asyncio.create_task(memory.switch_embedder(bag("second", 64, longest=100)))
     await filled.wait()
     going = user.erase() if removal == "erase" else user.chat("monday").remove(str(message.message_id))
@@ -201,6 +196,58 @@ async def test_a_switch_can_be_given_up(memory: AsyncMemory, settings: Settings)
         assert dimensions(connection) == {32}
 
 
+@pytest.mark.parametrize("finish", ["maintain", "switch", "cancel"])
+async def test_what_a_change_that_was_stopped_at_its_end_left_is_removed_later(
+    memory: AsyncMemory, settings: Settings, monkeypatch: pytest.MonkeyPatch, finish: str
+) -> None:
+    await furnish(memory)
+
+    async def stop(*given: object) -> None:
+        raise KeyError
+
+    with monkeypatch.context() as stopped, pytest.raises(KeyError):
+        stopped.setattr(models, "remove", stop)
+        await memory.switch_embedder(bag("second", 64))
+    assert await memory.embedder_model() == "second"
+    (best, *_) = await memory.user("ana").search("topic7")
+    assert "topic7 " in best.content and best.scores["dense"] > 0
+    with superuser(str(settings.database_url)) as connection:
+        assert dimensions(connection) == {384, 64}
+        if finish == "maintain":
+            async with connected(str(settings.database_url)) as database, switching(database):
+                await memory.maintain()
+            assert dimensions(connection) == {384, 64}, "somebody else is at it"
+            await memory.maintain()
+        elif finish == "switch":
+            assert await memory.switch_embedder(bag("second", 64)) == 0
+        else:
+            assert await memory.cancel_switch() is False
+        assert dimensions(connection) == {64}
+        assert value(connection, "SELECT count(*) FROM embedding_models") == 1
+    assert (await memory.health()).ok
+
+
+async def test_a_vector_that_a_message_came_with_is_of_the_model_of_its_time(
+    memory: AsyncMemory, settings: Settings
+) -> None:
+    chat, given = memory.user("ana").chat("old"), [1.0, *[0.0] * 383]
+    said = ConversationMessage("old", "user", "A word that was given a vector.", embedding=given)
+    before = await chat.store(said)
+    await memory.settle()
+    await memory.switch_embedder(bag("second", 384))
+    after = await chat.store(said)
+    await memory.switch_embedder(bag("third", 64))
+    unlike = await chat.store(said)
+    copied = await (await chat.fork()).history()
+    await memory.settle()
+    with superuser(str(settings.database_url)) as connection:
+        kept = dict(connection.execute("SELECT message_id::text, embedding::real[] FROM conversation_messages"))
+        assert [kept[str(each.message_id)] for each in (before, after, unlike)] == [given] * 3
+        assert dimensions(connection) == {64}
+    assert {len(each.embedding or []) for each in [*await chat.history(), *copied]} <= {0, 64}
+    assert "dense" in (await memory.user("ana").search("given a vector"))[0].scores
+
+
 async def test_large_users_are_found_by_the_index_of_the_new_model(settings: Settings) -> None:
     narrow = replace(settings, large_memory=50)
     async with AsyncMemory(embedder=bag("first", 384), settings=narrow) as memory:
@@ -236,11 +283,11 @@ def command(settings: Settings, *arguments: str) -> list[str]:
     return [sys.executable, "-m", "ltst.doors.cli.main", *options, "embedder", *arguments]
 
 
+NEXT = "SELECT count(*) FROM search_vectors JOIN embedding_models ON number = model AND state = 'next'"
+
+
 def filled(connection: psycopg.Connection[Any]) -> int:
-    try:
-        return int(value(connection, "SELECT count(embedding_next) FROM search_vectors"))
-    except psycopg.errors.UndefinedColumn:
-        return 0
+    return int(value(connection, NEXT))
 
 
 def test_a_switch_that_was_killed_is_taken_up_and_every_process_follows(settings: Settings, endpoint: str) -> None:
@@ -274,16 +321,16 @@ def test_a_switch_that_was_killed_is_taken_up_and_every_process_follows(settings
 
 VECTOR_INDEXES = """
 SELECT indexname::text FROM pg_indexes
-WHERE tablename IN ('conversation_messages', 'search_vectors') AND indexname ~ '_(embedding|near)$'
+WHERE tablename = 'search_vectors' AND indexname <> 'search_vectors_pkey'
 """
 
 
 @pytest.mark.parametrize(
     ("dimensions", "indexed"),
     [
-        (800, {"messages_embedding", "vectors_embedding", "vectors_near"}),
-        (801, {"messages_embedding", "vectors_embedding"}),
-        (2_001, {"vectors_embedding"}),
+        (800, {"embedding_2", "near"}),
+        (801, {"embedding_2"}),
+        (4_000, {"embedding_2"}),
         (4_001, set[str]()),
     ],
 )
@@ -302,15 +349,12 @@ async def test_vectors_of_any_length_are_found(
     assert best.scores["dense"] > 0
     assert (await memory.health()).ok
     with superuser(str(settings.database_url)) as connection:
-        there = {
-            each.removeprefix("idx_conversation_").removeprefix("idx_search_")
-            for (each,) in connection.execute(VECTOR_INDEXES)
-        }
+        there = {each.removeprefix("idx_search_vectors_") for (each,) in connection.execute(VECTOR_INDEXES)}
         assert there == indexed
 
 
 async def test_a_model_may_follow_any_other(memory: AsyncMemory) -> None:
-    """The vectors of both do not fit into a page; they lie in one row until the change is over."""
+    """Also one with vectors of so many numbers that those of both would not fit into a page."""
     user = memory.user("ana")
     await furnish(memory, count=5)
     for number, dimensions in enumerate((1536, 3072, 1536, 1536, 1024)):

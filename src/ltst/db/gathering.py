@@ -14,10 +14,9 @@ from ltst.db.pool import Executor, Parameters, SingleCall
 R = TypeVar("R")
 
 # What lies on the coordinator, or on every node alike.
-NOUNS_OF_THE_COORDINATOR = ("keys", "learning", "windows", "health", "metrics")
-OF_THE_COORDINATOR = ("search.model", "search.add_model")
+NOUNS_OF_THE_COORDINATOR = ("keys", "learning", "windows", "health", "metrics", "models")
 # What is written on every node alike: Citus connects to them as whoever writes, and the keeper cannot log in.
-OF_THE_OWNER = ("search.add_model",)
+OF_THE_OWNER = ("models.add", "models.begin", "models.give_up", "models.forget_former")
 OF_EVERY_PLACE = ("metrics.growth", "health.master_keys", "health.unprotected_shards")
 # What lies in part on the coordinator, in part in the places; and what each node has once.
 OF_BOTH = ("metrics.tables",)
@@ -78,7 +77,7 @@ class Everywhere(Executor):
 
 def _lies_on_coordinator(name: str) -> bool:
     noun = name.partition(".")[0]
-    return name in OF_THE_COORDINATOR or (noun in NOUNS_OF_THE_COORDINATOR and name not in OF_EVERY_PLACE)
+    return noun in NOUNS_OF_THE_COORDINATOR and name not in OF_EVERY_PLACE
 
 
 def _join(name: str, answers: Sequence[list[Any]], limit: int | None) -> list[Any]:

@@ -50,6 +50,9 @@ TO_COMPARE = (
     b"set_config('hnsw.max_scan_tuples', '1000000', true), set_config('jit', 'off', true)"
 )
 
+# What workers ask again and again. In all of its parts it looks for few rows, by indexes of their own.
+LONG_TO_PLAN = ("work.due_users", "work.todo")
+
 
 class Scope(NamedTuple):
     """A database role, and the user whose rows it may see."""
@@ -138,7 +141,7 @@ class Transaction(Executor):
 
     async def _ask(self, name: str, factory: BaseRowFactory[R], parameters: Parameters) -> list[R]:
         cursor = self._connection.cursor(row_factory=factory)
-        await cursor.execute(queries()[name], parameters, prepare=_is_call(name))
+        await cursor.execute(queries()[name], parameters, prepare=_is_prepared(name))
         return await cursor.fetchall()
 
     async def _change(self, name: str, parameters: Parameters) -> int:
@@ -171,7 +174,7 @@ class SingleCall(Executor):
             async with connection.pipeline():
                 await connection.execute(*entry, prepare=True)
                 cursor = connection.cursor(row_factory=factory)
-                await cursor.execute(queries()[name], parameters, prepare=_is_call(name))
+                await cursor.execute(queries()[name], parameters, prepare=_is_prepared(name))
             return await cursor.fetchall()
 
         return await self._noted(work, repeatable=_only_reads(name))
@@ -465,9 +468,9 @@ def _changes(name: str) -> bool:
     return queries()[name].startswith((b"INSERT", b"UPDATE", b"DELETE"))
 
 
-def _is_call(name: str) -> bool:
-    """Returns whether a query only calls a function, for which any plan is good."""
-    return queries()[name].startswith((b"SELECT ltst_", b"SELECT * FROM ltst_"))
+def _is_prepared(name: str) -> bool:
+    """Returns whether a query is planned once: it only calls a function, or to plan it takes longer than to run it."""
+    return name in LONG_TO_PLAN or queries()[name].startswith((b"SELECT ltst_", b"SELECT * FROM ltst_"))
 
 
 def _connection_lost(problem: BaseException) -> bool:

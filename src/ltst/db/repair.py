@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ltst.db import migrate, places
+from ltst.db import migrate, places, vectors
 from ltst.db.blueprint import Blueprint, SchemaPart, blueprint
 from ltst.db.connections import Connection
 from ltst.db.pool import Database
 from ltst.db.queries import statements
-from ltst.db.vectors import INDEXES
+from ltst.support.validate import DIMENSIONS
 
 STATEMENTS = statements(__name__)
 
@@ -48,7 +48,7 @@ async def repair(database: Database) -> tuple[list[Difference], list[Difference]
         lost = [each for each in found if each.kind == "column"]
         if lost:
             return [], lost
-        for statement in _steps(found):
+        for statement in _steps(found, await _indexes(connection)):
             await connection.execute(statement.encode())
         return found, []
 
@@ -78,10 +78,19 @@ async def _expected_schema(connection: Connection) -> Blueprint:
 
 
 async def _indexes(connection: Connection) -> dict[str, SchemaPart]:
-    """Returns the expected indexes; an index of vectors only if it can hold vectors as long as those of the model."""
-    length = await connection.value(STATEMENTS["length"]) or 0
-    absent = {index.name for index in INDEXES if length > index.longest}
-    return {name: part for name, part in blueprint().indexes.items() if name not in absent}
+    """Returns the expected indexes; those of vectors are of the model in use, with vectors of any model."""
+    found = {number: (dimensions, state) for number, dimensions, state in await connection.rows(STATEMENTS["models"])}
+    number = next((number for number, (_, state) in found.items() if state == "active"), vectors.FIRST)
+    longest = max((dimensions for dimensions, _ in found.values()), default=DIMENSIONS)
+    wanted = vectors.indexes(number, found[number][0] if number in found else DIMENSIONS)
+    if longest > vectors.LONGEST_NEAR:  # during a change, vectors of both models are in it
+        wanted.pop(vectors.NEAR, None)
+    others = {
+        name: part
+        for name, part in blueprint().indexes.items()
+        if name not in (vectors.NEAR, vectors.hnsw(vectors.FIRST))
+    }
+    return others | {name: SchemaPart(f"CREATE INDEX {name} {made};") for name, made in wanted.items()}
 
 
 def _functions(wanted: dict[str, SchemaPart], bodies: set[tuple[Any, ...]]) -> Iterator[Difference]:
@@ -97,7 +106,7 @@ def _states(kind: str, wanted: dict[str, SchemaPart], found: dict[str, bool], pr
             yield Difference(kind, name, problem if name in found else "missing")
 
 
-def _steps(found: list[Difference]) -> Iterator[str]:
+def _steps(found: list[Difference], indexes: dict[str, SchemaPart]) -> Iterator[str]:
     """Yields the statements in a working order: functions first because others use them, then their grants."""
     functions = [blueprint().functions[each.name] for each in found if each.kind == "function"]
     for part in functions:
@@ -112,7 +121,7 @@ def _steps(found: list[Difference]) -> Iterator[str]:
         elif each.kind == "trigger":
             yield _trigger(each)
         elif each.kind == "index":
-            yield from _index_statements(each)
+            yield from _index_statements(each, indexes[each.name])
 
 
 def _statements_for(part: SchemaPart) -> Iterator[str]:
@@ -127,9 +136,8 @@ def _trigger(lacking: Difference) -> str:
     return f"ALTER TABLE {table} ENABLE TRIGGER {name}"
 
 
-def _index_statements(lacking: Difference) -> Iterator[str]:
+def _index_statements(lacking: Difference, part: SchemaPart) -> Iterator[str]:
     """Yields the statements for an index; settings made after its creation only take effect by rebuilding it."""
-    part = blueprint().indexes[lacking.name]
     if lacking.problem == "invalid":
         yield f"DROP INDEX {lacking.name}"
     yield from _statements_for(part)

@@ -22,5 +22,5 @@ WHERE class.relnamespace = current_schema()::regnamespace
 SELECT relname::text, relrowsecurity AND relforcerowsecurity FROM pg_class
 WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')
 
--- name: length
-SELECT atttypmod FROM pg_attribute WHERE attrelid = to_regclass('conversation_messages') AND attname = 'embedding'
+-- name: models
+SELECT number, dimensions, state FROM embedding_models

@@ -19,7 +19,7 @@ from ltst.handles.models import Models
 from ltst.measurements import Measurement
 from ltst.protocols import Cipher
 from ltst.records import ERASED, EVERYONE
-from ltst.rooms import cache, events, metrics, preferences, search
+from ltst.rooms import cache, events, metrics, models, preferences
 from ltst.settings import Settings
 from ltst.support import logs, validate
 from ltst.support.crypto import MasterKeys, WrappedKey
@@ -151,7 +151,7 @@ class Core:
 
     async def embedding(self) -> Embedding:
         """Returns the embedder for the model whose vectors are in the database."""
-        return await self.models.embedding(self.database, await search.model(self.database.keeper()))
+        return await self.models.embedding(self.database, await models.active(self.database.keeper()))
 
     async def question_vector(self, embedding: Embedding, text: str) -> Reals:
         """Returns the vector of a query, cached because people repeat queries."""

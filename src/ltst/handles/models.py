@@ -10,7 +10,7 @@ from ltst.db.pool import Database
 from ltst.errors import Invalid, ModelUnavailable
 from ltst.protocols import Embedder, Reranker
 from ltst.records import Usage
-from ltst.rooms import search
+from ltst.rooms import models
 from ltst.support import validate
 from ltst.support.logs import LOGGER
 
@@ -51,16 +51,16 @@ class Models:
         self._given = embedder
         self._brought = {} if embedder is None else {_name(embedder): embedder}
         self._embedding: Embedding | None = None
-        self._known: search.Model | None = None
+        self._known: models.Model | None = None
         self._length = 0
         self._retired: list[Embedding] = []
 
     @property
-    def known(self) -> search.Model | None:
+    def known(self) -> models.Model | None:
         """The database's model when it was last read; None before that."""
         return self._known
 
-    async def embedding(self, database: Database, active: search.Model | None) -> Embedding:
+    async def embedding(self, database: Database, active: models.Model | None) -> Embedding:
         """Returns the embedder for the database's model; raises ModelUnavailable if it is not available.
 
         A database without a model takes the first one that is used.
@@ -90,7 +90,7 @@ class Models:
         from ltst.providers.warming import warmed
 
         try:
-            active = await search.model(database.keeper())
+            active = await models.active(database.keeper())
             await warmed(self._chosen() if active is None else self._made(active))
         except Exception as problem:  # noqa: BLE001 - nothing is lost: the first search tries again
             LOGGER.warning("the embedding model is not loaded", extra={"reason": str(problem)})
@@ -134,7 +134,7 @@ class Models:
         """Drops the embedders so that they are created again; a forked child lacks their threads."""
         self._embedding, self._retired = None, []
 
-    async def _first(self, database: Database) -> search.Model:
+    async def _first(self, database: Database) -> models.Model:
         """Gives a model to a database that has none, and returns it; another process may be faster with its own."""
         from ltst.indexing.switch import adopt
         from ltst.providers.embedding import Embedding
@@ -143,8 +143,8 @@ class Models:
         chosen = self._chosen()
         source = None if self._given else lasting(self._default)
         dimensions = await Embedding(chosen).dimensions()
-        await adopt(database, search.Model(chosen.name, dimensions, source))
-        active = await search.model(database.keeper())
+        await adopt(database, models.Model(chosen.name, dimensions, source))
+        active = await models.active(database.keeper())
         assert active is not None, "one of those who named a model was the first"
         return active
 
@@ -154,7 +154,7 @@ class Models:
 
         return self._given or embedder_named(self._default, self._api_key, self._threads)
 
-    def _made(self, model: search.Model) -> Embedder:
+    def _made(self, model: models.Model) -> Embedder:
         from ltst.providers.named import embedder_named
 
         if model.name in self._brought:
@@ -170,7 +170,7 @@ class Models:
         )
 
 
-def _same(embedder: Embedder, model: search.Model) -> Embedder:
+def _same(embedder: Embedder, model: models.Model) -> Embedder:
     if embedder.name != model.name:
         raise ModelUnavailable(
             f"{model.source} gives the vectors of {embedder.name!r} now, and those of this database are of "

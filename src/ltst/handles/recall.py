@@ -22,7 +22,7 @@ from ltst.recall import later
 from ltst.recall.context import Context, Ingredients, Ready, TokenCounter, checked_budget, made_ready, pack
 from ltst.recall.worth import worth_telling
 from ltst.records import KINDS, SEARCHED, ConversationContext, ConversationMessage, Hit, Instruction, UserPreference
-from ltst.rooms import cache, instructions, known, search
+from ltst.rooms import cache, instructions, known, models, search
 from ltst.rooms.messages import Opening
 from ltst.support import tokens, validate
 from ltst.support.logs import LOGGER
@@ -67,9 +67,9 @@ class Search:
         return self.filters.without is None
 
     def key(self, question: Question) -> str:
-        """Returns the cache key. It includes the current day only if the query mentions time."""
+        """Returns the cache key. It includes the model, and the current day only if the query mentions time."""
         day = question.now.date() if self.now is None and question.intervals else None
-        return sha256(repr((self, day)))
+        return sha256(repr((self, question.model, day)))
 
 
 def checked(
@@ -207,7 +207,7 @@ async def _find_best(desk: Desk, wanted: Search) -> tuple[list[dict[str, Any]], 
     from ltst.recall.retrieve import ranked
 
     core, started = desk.core, time.perf_counter()
-    active = core.models.known or await search.model((await core.reads(desk.user_id)).keeper())
+    active = core.models.known or await models.active((await core.reads(desk.user_id)).keeper())
     for _ in range(ATTEMPTS):
         question, embedding = await _question(desk, wanted, active)
         key = wanted.key(question)
@@ -218,7 +218,7 @@ async def _find_best(desk: Desk, wanted: Search) -> tuple[list[dict[str, Any]], 
             return cache.unpacked(seen.cached), True
         if seen.looked:
             break
-        active = None if seen.model is None else search.Model(seen.model, seen.dimensions or 0, seen.source)
+        active = None if seen.model is None else models.Model(seen.model, seen.dimensions or 0, seen.source)
     best = ranked(question, seen, limit=wanted.limit, floor=wanted.floor)
     if wanted.again and complete and not seen.changing:
         elapsed, said = (time.perf_counter() - started) * 1000, sha256(wanted.text)
@@ -255,7 +255,7 @@ async def _indexed_soon(desk: Desk, embedding: Embedding | None) -> bool | None:
     return complete
 
 
-async def _question(desk: Desk, wanted: Search, active: search.Model | None) -> tuple[Question, Embedding | None]:
+async def _question(desk: Desk, wanted: Search, active: models.Model | None) -> tuple[Question, Embedding | None]:
     """Returns the query with its vector and its embedder; without both if no model is available."""
     from ltst.recall.retrieve import Question
 

@@ -13,7 +13,7 @@ from ltst.handles.preferences import AsyncPreferences
 from ltst.providers.local import NAME
 from ltst.providers.turns import Published
 from ltst.records import ConversationMessage
-from ltst.rooms import search
+from ltst.rooms import models, search
 from ltst.rooms.search import Nearby
 from ltst.support import validate
 
@@ -96,7 +96,7 @@ async def _near(
         near = await search.nearest_messages(
             calls, embedding.name, written(asked), session_id=session_id, large=large, limit=limit
         )
-        active = None if near else await search.model(calls)
+        active = None if near else await models.active(calls)
         if active is None or active.name == embedding.name:
             break
     return asked if mark is None else mean(await embedding.vectors([mark(text)])), embedding, near

@@ -28,6 +28,8 @@ LIFETIMES = (60.0, 600.0, 3600.0, 86_400.0, 604_800.0, float("inf"))  # seconds:
 
 async def maintain(core: Core) -> dict[str, int]:
     """Expires, deletes, archives and prunes once for all users; returns how many rows each step touched."""
+    from ltst.indexing.switch import clear
+
     days = await preferences.operator_setting(core.database.at(EVERYONE).keeper(), "memory_retention_days")
     # Where their user has no policy, sessions are kept for good unless the settings say otherwise.
     everybody = timedelta(days=days) if core.settings.retention else None
@@ -35,6 +37,7 @@ async def maintain(core: Core) -> dict[str, int]:
     for place in core.database.places:
         async with place.transaction(KEEPER, hurry=False) as tx:
             touched.update(await _maintain_place(tx, core.settings, everybody))
+    await clear(core.database)
     kept = timedelta(days=core.settings.metrics_days)
     return {**touched, "metrics_pruned": await core.database.keeper().run("metrics.prune", age=kept)}
 

@@ -12,7 +12,7 @@ from ltst.errors import DatabaseUnavailable, ModelUnavailable, Unavailable
 from ltst.learn.gate import telling
 from ltst.providers.embedding import Embedding, TextRefused
 from ltst.retelling.importance import importance
-from ltst.rooms import search, work
+from ltst.rooms import models, search, work
 from ltst.rooms.search import FURTHER_PARTS, OTHER_VECTOR, OWN_VECTOR, REGISTRY, WORDS, Due, Vectors, Worded
 from ltst.rooms.work import Lease, WorkRules
 from ltst.support import answers
@@ -118,7 +118,7 @@ async def index_due(
 
 async def _in_use(database: Database, user_id: str, embedding: Embedding) -> bool:
     """Returns whether the index still uses this model; vectors of another are not written, and its rows stay due."""
-    active = await search.model(database.user(user_id))
+    active = await models.active(database.user(user_id))
     return active is not None and active.name == embedding.name
 
 

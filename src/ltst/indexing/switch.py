@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
-from ltst.db.pool import Database
-from ltst.db.vectors import BEFORE_ALL, Filled, Switch, Unfilled, switching
+from ltst.db import space
+from ltst.db.pool import KEEPER, Database
+from ltst.db.vectors import FIRST, LONGEST_NEAR, NEAR, Switch, hnsw, indexes, switching
 from ltst.errors import Conflict
 from ltst.indexing.index import all_vectors, mean, written
 from ltst.providers.embedding import Embedding
-from ltst.rooms import search
+from ltst.rooms import models
+from ltst.rooms.models import FIRST_ROW, Filled, Model, Numbered, Unfilled
 from ltst.rooms.search import WORDS, Due
+from ltst.support.logs import LOGGER
+from ltst.support.validate import DIMENSIONS
 
 BATCH = 64
+# How many rows lose the vectors of a model that was given up at once.
+REMOVED = 5_000
 # Rows written while others were filled are filled in further rounds; searches soon do the few that then remain.
 ROUNDS = 3
 
@@ -25,55 +31,85 @@ async def switch(database: Database, embedding: Embedding, source: str | None, p
 
     At most `parts` parts of a long text get a vector.
     """
-    active = await search.model(database.keeper())
-    if active is not None and active.name == embedding.name:
-        return 0
     dimensions = await embedding.dimensions()
     async with switching(database) as change:
-        await _begin(change, embedding.name, dimensions, source)
-        done = sum([await _fill(change, embedding, parts, progress) for _ in range(ROUNDS)])
-        await change.index(dimensions)
-        await change.swap()
+        await _remove_former(database, change)
+        active = await models.active(database.keeper())
+        if active is not None and active.name == embedding.name:
+            return 0
+        following = await _begin(database, change, Model(embedding.name, dimensions, source))
+        done = sum([await _fill(database, following, embedding, parts, progress) for _ in range(ROUNDS)])
+        beside = indexes(following.number, dimensions)
+        await change.build({name: made for name, made in beside.items() if name != NEAR})
+        await change.take_over(lambda tx: models.mark_due(tx, following.number))
+        await _remove_former(database, change)
     return done
 
 
-async def adopt(database: Database, model: search.Model) -> None:
-    """Records the first model of a database. Nothing has a vector yet, so columns of another length are swapped in."""
-    if model.dimensions == search.DIMENSIONS:
-        await search.add_model(database.keeper(), model)
+async def adopt(database: Database, model: Model) -> None:
+    """Records the first model of a database. Nothing has a vector yet, so that indexes can be made for any length."""
+    if model.dimensions == DIMENSIONS:
+        await models.add(database.keeper(), model)
         return
     async with switching(database) as change:
-        if await search.model(database.keeper()) is None:
-            await _begin(change, model.name, model.dimensions, model.source)
-            await change.index(model.dimensions)
-            await change.swap()
+        if await models.active(database.keeper()) is None:
+            await change.drop(NEAR, hnsw(FIRST))
+            await models.add(database.keeper(), model)
+            await change.build(indexes(FIRST, model.dimensions))
 
 
 async def cancel(database: Database) -> bool:
     """Cancels a switch that has begun; returns whether there was one."""
     async with switching(database) as change:
-        begun = await change.next_model() is not None
+        await _remove_former(database, change)
+        begun = await models.numbered(database.keeper(), "next") is not None
         if begun:
-            await change.cancel()
+            await models.give_up(database.keeper())
+            await _remove_former(database, change)
     return begun
 
 
-async def _begin(change: Switch, name: str, dimensions: int, source: str | None) -> None:
-    begun = await change.next_model()
+async def clear(database: Database) -> None:
+    """Removes what a switch that was stopped at its end left of the model before; not while another one goes on."""
+    if await models.numbered(database.keeper(), "former") is None:
+        return
+    try:
+        async with switching(database) as change:
+            await _remove_former(database, change)
+    except Conflict as problem:
+        LOGGER.info("the vectors of a former model are left for now", extra={"reason": str(problem)})
+
+
+async def _begin(database: Database, change: Switch, model: Model) -> Numbered:
+    """Returns the model that follows, with the number of its vectors; Conflict if another one does."""
+    keeper = database.keeper()
+    begun = await models.numbered(keeper, "next")
+    if begun is not None and begun.name != model.name:
+        raise Conflict(f"a switch to {begun.name!r} has begun: finish it, or give it up with `ltst embedder cancel`")
     if begun is None:
-        await change.begin(name, dimensions, source)
-    elif begun != name:
-        raise Conflict(f"a switch to {begun!r} has begun: finish it, or give it up with `ltst embedder cancel`")
+        await models.begin(keeper, model)
+        begun = await models.numbered(keeper, "next")
+    assert begun is not None, "one process at a time begins a change or gives it up"
+    if begun.dimensions > LONGEST_NEAR:
+        await change.drop(NEAR)
+    return begun
 
 
-async def _fill(change: Switch, embedding: Embedding, parts: int, progress: Progress) -> int:
+async def _fill(database: Database, model: Numbered, embedding: Embedding, parts: int, progress: Progress) -> int:
     """Runs one round over all rows that have no vector of the next model."""
-    total, done, after = await change.left(), 0, BEFORE_ALL
-    while rows := await change.unfilled(after, BATCH):
-        await change.fill(await _fill_rows(rows, embedding, parts))
-        after = rows[-1].user_id, rows[-1].unit_no
-        done += len(rows)
-        progress(done, max(total, done))
+    total, done = 0, 0
+    for place in database.places:
+        async with place.transaction(KEEPER, hurry=False) as tx:
+            total += await models.left(tx, model.number)
+    for place in database.places:
+        after = FIRST_ROW
+        while rows := await models.unfilled(place.keeper(), model.number, after, BATCH):
+            filled = await _fill_rows(rows, embedding, parts)
+            async with place.transaction(KEEPER) as tx:
+                await models.fill(tx, model.number, filled)
+            after = rows[-1].user_id, rows[-1].unit_no
+            done += len(rows)
+            progress(done, max(total, done))
     return done
 
 
@@ -84,6 +120,28 @@ async def _fill_rows(rows: Sequence[Unfilled], embedding: Embedding, parts: int)
         for row, made in zip(rows, vectors, strict=True)
         if made is not None
     ]
+
+
+async def _remove_former(database: Database, change: Switch) -> None:
+    """Removes the vectors of a model that was given up, and its index; nothing if there is none."""
+    keeper = database.keeper()
+    former, active = await models.numbered(keeper, "former"), await models.numbered(keeper, "active")
+    if former is None:
+        return
+    await change.outlast_searches()
+    for place in database.places:
+        if active is not None:
+            async with place.transaction(KEEPER, hurry=False) as tx:
+                await models.mark_due(tx, active.number)
+        after: tuple[str, int] | None = FIRST_ROW
+        while after is not None:
+            async with place.transaction(KEEPER, hurry=False) as tx:
+                after = await models.remove(tx, former.number, after, REMOVED)
+    await change.drop(hnsw(former.number))
+    if active is not None:
+        await change.build(indexes(active.number, active.dimensions))
+    await models.forget_former(keeper)
+    await space.vacuum(database, ("search_vectors",))
 
 
 def _as_due(row: Unfilled) -> Due:

@@ -15,7 +15,6 @@ from ltst.db.pool import Database, Executor, SingleCall
 from ltst.records import KINDS, ConversationMessage
 from ltst.support.speech import label, speaker
 
-DIMENSIONS = 384  # of the vector columns in a new database
 # The default filters, as an object and as JSON.
 USUAL = Filters()
 USUAL_DOCUMENT = json.dumps({"kinds": [*USUAL.kinds]})
@@ -111,15 +110,6 @@ class Holders:
 
     units: Mapping[str, int]
     total: int
-
-
-@dataclass(frozen=True, slots=True)
-class Model:
-    """The embedding model whose vectors are in the index."""
-
-    name: str
-    dimensions: int
-    source: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,16 +259,6 @@ async def holders(tx: Executor, terms: Iterable[str]) -> Holders:
     """Returns how many units of the user hold each of some terms, and how many there are."""
     rows = await tx.dicts("search.holders", user_id=tx.scope.user_id, terms=[*terms])
     return Holders({row["term"]: row["units"] for row in rows}, rows[0]["total"] if rows else 0)
-
-
-async def model(tx: Executor) -> Model | None:
-    """Returns the model whose vectors are in the index."""
-    return await tx.row("search.model", Model)
-
-
-async def add_model(tx: Executor, given: Model) -> None:
-    """Records the first model of the index; if two are recorded at once, the first one stays."""
-    await tx.run("search.add_model", name=given.name, dimensions=given.dimensions, source=given.source)
 
 
 async def look(

@@ -9,49 +9,52 @@ ALTER TABLE search_units ADD CONSTRAINT search_units_pkey PRIMARY KEY (user_id, 
     INCLUDE (kind, row_id, session, occurred_at, valid_from, valid_until, expires_at, said, ranked);
 ALTER TABLE search_units SET (autovacuum_vacuum_insert_scale_factor = 0.01);
 
+-- Each vector tells by which model it was made. While the model is being changed, a unit has vectors of both, and searches
+-- read those of the model in use; a change that was under way begins anew.
+ALTER TABLE embedding_models ADD COLUMN number SMALLINT NOT NULL DEFAULT 1;
+ALTER TABLE embedding_models DROP CONSTRAINT embedding_models_state_check;
+ALTER TABLE embedding_models ADD CONSTRAINT embedding_models_state_check CHECK (state IN ('active', 'next', 'former'));
+DELETE FROM embedding_models WHERE state = 'next';
+DROP INDEX IF EXISTS idx_conversation_messages_embedding_next;
+ALTER TABLE conversation_messages DROP COLUMN IF EXISTS embedding_next;
+ALTER TABLE user_facts DROP COLUMN IF EXISTS embedding_next;
+ALTER TABLE memory_entries DROP COLUMN IF EXISTS embedding_next;
+ALTER TABLE document_chunks DROP COLUMN IF EXISTS embedding_next;
+
 -- Only directions are compared, for which numbers of two bytes are as good. Vectors of length one have none too large.
+-- A vector of 2 kB would be read from another table, unless rows may fill a page.
 DROP INDEX IF EXISTS idx_search_vectors_embedding;
 DROP INDEX IF EXISTS idx_search_vectors_embedding_next;
+ALTER TABLE search_vectors DROP COLUMN IF EXISTS embedding_next;
+DELETE FROM search_vectors WHERE embedding IS NULL;
+ALTER TABLE search_vectors DROP CONSTRAINT search_vectors_pkey;
 ALTER TABLE search_vectors RENAME COLUMN embedding TO whole;
-ALTER TABLE search_vectors ADD COLUMN embedding HALFVEC(384);
-CREATE INDEX idx_search_vectors_embedding ON search_vectors
-    USING hnsw (embedding halfvec_cosine_ops) WITH (ef_construction = 200) WHERE ann;
-CREATE INDEX idx_search_vectors_near ON search_vectors (user_id, unit_no) INCLUDE (embedding);
--- Another model may have longer vectors, for which `vectors.py` says which indexes there are; and a change of the model
--- may be under way. A vector of 2 kB would be read from another table, unless it is kept in its row (PLAIN), which must
--- fit into a page with both.
+ALTER TABLE search_vectors ADD COLUMN model SMALLINT NOT NULL DEFAULT 1;
+ALTER TABLE search_vectors ADD COLUMN embedding HALFVEC;
+ALTER TABLE search_vectors SET (toast_tuple_target = 8160, autovacuum_vacuum_insert_scale_factor = 0.01);
+ALTER TABLE search_vectors ADD CONSTRAINT search_vectors_pkey PRIMARY KEY (user_id, unit_no, part, model);
+CREATE INDEX idx_search_vectors_near ON search_vectors (user_id, model, unit_no) INCLUDE (embedding);
+CREATE INDEX idx_search_vectors_embedding_1 ON search_vectors
+    USING hnsw ((embedding::halfvec(384)) halfvec_cosine_ops) WITH (ef_construction = 200) WHERE ann AND model = 1;
+-- The model may have vectors of another length, for which `vectors.py` says which indexes there are.
 DO $$
 DECLARE
-    length INTEGER;
-    next_length INTEGER;
-    changes TEXT;
+    length CONSTANT INTEGER := (SELECT dimensions FROM embedding_models WHERE state = 'active');
 BEGIN
-    SELECT max(atttypmod) FILTER (WHERE attname = 'whole'),
-           coalesce(max(atttypmod) FILTER (WHERE attname = 'embedding_next'), 0)
-    INTO length, next_length
-    FROM pg_attribute WHERE attrelid = 'search_vectors'::regclass AND NOT attisdropped;
     IF length > 800 THEN
         DROP INDEX idx_search_vectors_near;
     END IF;
-    IF length > 4000 THEN
-        DROP INDEX idx_search_vectors_embedding;
+    IF length <> 384 THEN
+        DROP INDEX idx_search_vectors_embedding_1;
     END IF;
-    changes := format('ALTER COLUMN whole TYPE boolean USING NULL, ALTER COLUMN embedding TYPE halfvec(%1$s) '
-                      'USING l2_normalize(whole)::halfvec(%1$s)', length);
-    IF (length >= 900 OR next_length > 0) AND length + next_length <= 3600 THEN
-        changes := changes || ', ALTER COLUMN embedding SET STORAGE PLAIN';
+    IF length <> 384 AND length <= 4000 THEN
+        EXECUTE format('CREATE INDEX idx_search_vectors_embedding_1 ON search_vectors USING hnsw ((embedding::halfvec(%s)) '
+                       'halfvec_cosine_ops) WITH (ef_construction = 200) WHERE ann AND model = 1', length);
     END IF;
-    IF next_length > 0 THEN
-        changes := changes || format(', ALTER COLUMN embedding_next TYPE halfvec(%1$s) '
-                                     'USING l2_normalize(embedding_next)::halfvec(%1$s)', next_length);
-    END IF;
-    IF next_length BETWEEN 1 AND 3600 THEN
-        changes := changes || ', ALTER COLUMN embedding_next SET STORAGE PLAIN';
-    END IF;
-    EXECUTE 'ALTER TABLE search_vectors ' || changes;
 END $$;
+ALTER TABLE search_vectors ALTER COLUMN whole TYPE boolean USING NULL,
+    ALTER COLUMN embedding TYPE halfvec USING l2_normalize(whole)::halfvec, ALTER COLUMN embedding SET NOT NULL;
 ALTER TABLE search_vectors DROP COLUMN whole;
-ALTER TABLE search_vectors SET (autovacuum_vacuum_insert_scale_factor = 0.01);
 
 CREATE OR REPLACE FUNCTION ltst_look(
     whose TEXT, cache TEXT, anyway BOOLEAN, asked_model TEXT, asked_vector REAL[], words TEXT, asked_now TIMESTAMPTZ,
@@ -71,6 +74,7 @@ DECLARE
     narrow CONSTANT BOOLEAN := coalesce(filters ?| '{session_id,since,until,equal,ranges,entry_type}'
                                         OR NOT filters -> 'kinds' ? 'message', false);
     known search_users;
+    model_no SMALLINT;
     compared HALFVEC;
     picked INTEGER[];
 BEGIN
@@ -79,9 +83,9 @@ BEGIN
             set_config('plan_cache_mode', 'force_generic_plan', true), set_config('jit', 'off', true),
             -- A plan for every user: to start workers takes longer than most searches, and others' rows are not read.
             set_config('max_parallel_workers_per_gather', '0', true), set_config('enable_seqscan', 'off', true);
-    -- From here on the model is not changed, so that the vectors are those of the one that is read now.
+    -- From here on no vectors of a model that is given up are removed, so that those of the one that is read now stay.
     LOCK TABLE search_vectors IN ACCESS SHARE MODE;
-    SELECT name, embedding_models.source, embedding_models.dimensions INTO model, source, dimensions
+    SELECT name, embedding_models.source, embedding_models.dimensions, number INTO model, source, dimensions, model_no
     FROM embedding_models WHERE state = 'active';
     SELECT coalesce(max(event_id), 0) INTO version FROM event_ledger WHERE user_id = whose;
     due := ltst_is_due(whose);
@@ -119,7 +123,7 @@ BEGIN
     FROM search_terms WHERE user_id = whose AND term = ANY(asked_terms);
     IF total > every THEN
         SELECT count(*) INTO conversations FROM conversation_sessions WHERE user_id = whose;
-        nearest := ltst_nearest(whose, compared, picked, known.ready, depth);
+        nearest := ltst_nearest(whose, model_no, compared, picked, known.ready, depth);
         IF NOT narrow THEN
             RETURN;
         END IF;
@@ -133,7 +137,8 @@ BEGIN
           AND (valid_until IS NULL OR valid_until > moment) AND (expires_at IS NULL OR expires_at > now())
           AND (without IS NULL OR said IS DISTINCT FROM without);
         SELECT string_agg(int4send(unit_no) || float4send((1 - (embedding <=> compared))::real), ''::bytea)
-        INTO dense FROM search_vectors WHERE user_id = whose AND embedding IS NOT NULL AND compared IS NOT NULL;
+        INTO dense FROM search_vectors AS made
+        WHERE user_id = whose AND made.model = model_no AND compared IS NOT NULL;
     ELSE
         SELECT found.units, found.dense INTO units, dense
         FROM ltst_candidates(whose, picked, model, asked_vector, asked_now, filters) AS found;
@@ -148,6 +153,7 @@ DECLARE
     moment CONSTANT TIMESTAMPTZ := coalesce(asked_now, statement_timestamp());
     kinds CONSTANT TEXT[] := ltst_listed(filters -> 'kinds');
     without CONSTANT BIGINT := filters -> 'without';
+    model_no SMALLINT;
     compared HALFVEC;
 BEGIN
     PERFORM set_config('ltst.user_id', whose, true), set_config('role', 'ltst_user', true),
@@ -155,7 +161,8 @@ BEGIN
             -- A plan for every user: to start workers takes longer than most searches, and others' rows are not read.
             set_config('max_parallel_workers_per_gather', '0', true), set_config('enable_seqscan', 'off', true);
     LOCK TABLE search_vectors IN ACCESS SHARE MODE;
-    IF EXISTS (SELECT FROM embedding_models WHERE state = 'active' AND name = asked_model) THEN
+    SELECT number INTO model_no FROM embedding_models WHERE state = 'active' AND name = asked_model;
+    IF FOUND THEN
         compared := l2_normalize(asked_vector::vector)::halfvec;
     END IF;
     SELECT string_agg(ranked, ''::bytea) INTO units FROM search_units
@@ -166,13 +173,14 @@ BEGIN
     IF compared IS NOT NULL THEN
         SELECT string_agg(int4send(unit_no) || float4send((1 - (embedding <=> compared))::real), ''::bytea)
         INTO dense FROM search_vectors
-        WHERE user_id = whose AND unit_no = ANY(picked) AND embedding IS NOT NULL;
+        WHERE user_id = whose AND model = model_no AND unit_no = ANY(picked);
     END IF;
 END $$;
 
 DROP FUNCTION ltst_nearest(TEXT, VECTOR, INTEGER[], BOOLEAN, INTEGER);
-CREATE FUNCTION ltst_nearest(whose TEXT, compared HALFVEC, among INTEGER[], by_index BOOLEAN, depth INTEGER)
-RETURNS INTEGER[] LANGUAGE plpgsql STABLE AS $$
+CREATE FUNCTION ltst_nearest(
+    whose TEXT, model_no SMALLINT, compared HALFVEC, among INTEGER[], by_index BOOLEAN, depth INTEGER
+) RETURNS INTEGER[] LANGUAGE plpgsql STABLE AS $$
 DECLARE
     found INTEGER[];
 BEGIN
@@ -180,58 +188,37 @@ BEGIN
         RETURN '{}';
     END IF;
     IF among IS NOT NULL THEN
-        RETURN ARRAY(SELECT unit_no FROM search_vectors WHERE user_id = whose AND unit_no = ANY(among)
-                     AND embedding IS NOT NULL ORDER BY embedding <=> compared LIMIT depth);
-    END IF;
-    IF NOT by_index THEN
-        RETURN ARRAY(SELECT unit_no FROM search_vectors WHERE user_id = whose AND embedding IS NOT NULL
+        RETURN ARRAY(SELECT unit_no FROM search_vectors WHERE user_id = whose AND model = model_no AND unit_no = ANY(among)
                      ORDER BY embedding <=> compared LIMIT depth);
     END IF;
-    -- The index goes on until it has found enough rows of the user; without sorting, no other plan is left.
+    IF NOT by_index THEN
+        RETURN ARRAY(SELECT unit_no FROM search_vectors WHERE user_id = whose AND model = model_no
+                     ORDER BY embedding <=> compared LIMIT depth);
+    END IF;
+    -- The index goes on until it has found enough rows of the user; without sorting, no other plan is left. Each model has
+    -- an index of its own, which is recognised by what it is made of.
     PERFORM set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', '320', true),
             set_config('hnsw.max_scan_tuples', '1000000', true), set_config('enable_sort', 'off', true);
-    EXECUTE 'SELECT ARRAY(SELECT unit_no FROM search_vectors WHERE user_id = $1 AND ann ORDER BY embedding <=> $2 LIMIT $3)'
+    EXECUTE format('SELECT ARRAY(SELECT unit_no FROM search_vectors WHERE user_id = $1 AND ann AND model = %1$s '
+                   'ORDER BY embedding::halfvec(%2$s) <=> $2 LIMIT $3)', model_no, vector_dims(compared))
         INTO found USING whose, compared, depth;
     PERFORM set_config('enable_sort', 'on', true);
     RETURN found;
 END $$;
 
-CREATE OR REPLACE FUNCTION ltst_add_vectors(
-    whose TEXT, made_by TEXT, source_table TEXT, key TEXT, ids UUID[], sinces TIMESTAMPTZ[], left_stages SMALLINT[],
-    importances FLOAT[], held INTEGER[], parts SMALLINT[], vectors TEXT[]
-) RETURNS SETOF UUID LANGUAGE plpgsql AS $$
-DECLARE
-    free UUID[];
-    whole TEXT[];
+-- The vector of each row that has one, by the model in use.
+CREATE VIEW row_vectors WITH (security_invoker = true) AS
+SELECT unit.user_id, unit.unit_no, unit.kind, unit.row_id, unit.session, vector.model, vector.embedding
+FROM search_units AS unit JOIN search_vectors AS vector ON vector.user_id = unit.user_id AND vector.unit_no = unit.unit_no
+WHERE part = 0 AND model = (SELECT number FROM embedding_models WHERE state = 'active');
+GRANT SELECT ON row_vectors TO ltst_user, ltst_keeper;
+
+-- The vector of a statement: its own, or that of the message that it is the whole of.
+CREATE OR REPLACE FUNCTION ltst_statement_vector(whose TEXT, statement UUID, message UUID) RETURNS VECTOR
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    LOCK TABLE search_vectors IN ROW EXCLUSIVE MODE;  -- so that the model is not changed after it is asked for
-    IF NOT EXISTS (SELECT FROM embedding_models WHERE state = 'active' AND name = made_by) THEN
-        RETURN;
-    END IF;
-    free := ARRAY(
-        SELECT row_id FROM search_due JOIN unnest(ids, sinces) AS given (id, since) ON row_id = given.id
-        WHERE user_id = whose AND row_id = ANY(ids) AND search_due.since = given.since AND stage > 0
-        FOR UPDATE OF search_due SKIP LOCKED);
-    IF source_table IS NOT NULL THEN
-        -- What a long text is stored with is known when all of its parts are; what was rewritten meanwhile gets none.
-        SELECT array_agg(CASE WHEN left_stage IS NULL AND given.id = ANY(free) THEN vector END ORDER BY given.place)
-        INTO whole
-        FROM unnest(ids, left_stages) WITH ORDINALITY AS given (id, left_stage, place)
-        LEFT JOIN unnest(held, parts, vectors) AS made (place, part, vector) ON made.place = given.place AND part = 0;
-        free := ARRAY(SELECT filled FROM ltst_fill_vectors(whose, source_table, key, ids, whole, importances) AS filled
-                      WHERE filled = ANY(free));
-    END IF;
-    INSERT INTO search_vectors AS known (user_id, unit_no, part, embedding, ann)
-    SELECT whose, unit_no, part, l2_normalize(vector::vector)::halfvec,
-           coalesce((SELECT large FROM search_users WHERE user_id = whose), false)
-    FROM unnest(held, parts, vectors) AS made (place, part, vector)
-    JOIN unnest(ids) WITH ORDINALITY AS given (id, place) USING (place)
-    JOIN search_units ON user_id = whose AND row_id = id
-    WHERE id = ANY(free)
-    ON CONFLICT (user_id, unit_no, part) DO UPDATE SET embedding = excluded.embedding;
-    DELETE FROM search_due USING unnest(ids, left_stages) AS given (id, left_stage)
-    WHERE user_id = whose AND row_id = given.id AND row_id = ANY(free) AND left_stage IS NULL;
-    UPDATE search_due SET stage = left_stage FROM unnest(ids, left_stages) AS given (id, left_stage)
-    WHERE user_id = whose AND row_id = given.id AND row_id = ANY(free) AND left_stage IS NOT NULL;
-    RETURN QUERY SELECT unnest(free);
+    RETURN (SELECT embedding FROM row_vectors
+            WHERE user_id = whose AND row_id = CASE
+                      WHEN EXISTS (SELECT FROM search_units WHERE user_id = whose AND row_id = statement AND NOT vectored)
+                      THEN message ELSE statement END);
 END $$;

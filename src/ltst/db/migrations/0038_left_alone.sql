@@ -1,7 +1,34 @@
 -- Indexing leaves the rows that it reads as they are: vectors lie in search_vectors alone, and how relevant a message is,
 -- as its words tell, in search_units. The columns `embedding` and `relevance_score` of a message hold what its writer gave,
--- and in older rows what indexing wrote there. Entries alone keep their vectors, by which they are consolidated.
+-- and in older rows what indexing wrote there; the `embedding` of facts, entries and chunks is read no longer.
 ALTER TABLE search_units ADD COLUMN relevance FLOAT;
+
+DROP TRIGGER forget_vector_trigger ON user_facts;
+DROP TRIGGER forget_vector_trigger ON memory_entries;
+-- A change of the model used to change these columns, too.
+DO $$
+DECLARE
+    changed TEXT;
+BEGIN
+    FOREACH changed IN ARRAY ARRAY['conversation_messages', 'user_facts', 'memory_entries', 'document_chunks'] LOOP
+        PERFORM FROM pg_attribute WHERE attrelid = changed::regclass AND attname = 'embedding' AND atttypmod = 384;
+        IF NOT FOUND THEN
+            EXECUTE format('ALTER TABLE %I DROP COLUMN embedding', changed);
+            EXECUTE format('ALTER TABLE %I ADD COLUMN embedding VECTOR(384)', changed);
+        END IF;
+    END LOOP;
+    IF to_regclass('idx_conversation_messages_embedding') IS NULL THEN
+        EXECUTE 'CREATE INDEX idx_conversation_messages_embedding ON conversation_messages '
+                'USING hnsw (embedding vector_cosine_ops) WITH (ef_construction = 200) WHERE ann';
+    END IF;
+END $$;
+
+-- The vector that a message came with, if it is one of the model in use: no other was in use since, and it is as long.
+CREATE FUNCTION ltst_of_the_model(given VECTOR, given_at TIMESTAMPTZ) RETURNS VECTOR LANGUAGE sql STABLE STRICT AS $$
+    SELECT given WHERE NOT EXISTS (
+        SELECT FROM embedding_models
+        WHERE state = 'active' AND (dimensions <> vector_dims(given) OR number > 1 AND given_at < since))
+$$;
 
 DROP FUNCTION ltst_add_words(TEXT, UUID[], TIMESTAMPTZ[], SMALLINT[], INTEGER[], REAL[], INTEGER[], TEXT[], INTEGER[]);
 CREATE FUNCTION ltst_add_words(
@@ -81,38 +108,25 @@ CREATE FUNCTION ltst_add_vectors(
 ) RETURNS SETOF UUID LANGUAGE plpgsql AS $$
 DECLARE
     free UUID[];
-    entries UUID[];
-    unheld UUID[];
+    model_no SMALLINT;
 BEGIN
     LOCK TABLE search_vectors IN ROW EXCLUSIVE MODE;  -- so that the model is not changed after it is asked for
-    IF NOT EXISTS (SELECT FROM embedding_models WHERE state = 'active' AND name = made_by) THEN
+    SELECT number INTO model_no FROM embedding_models WHERE state = 'active' AND name = made_by;
+    IF NOT FOUND THEN
         RETURN;
     END IF;
-    SELECT array_agg(row_id), array_agg(row_id) FILTER (WHERE kind = 'entry') INTO free, entries
-    FROM (SELECT kind, row_id
-          FROM search_due JOIN unnest(ids, sinces) AS given (id, since) ON row_id = given.id
-          WHERE user_id = whose AND row_id = ANY(ids) AND search_due.since = given.since AND stage > 0
-          FOR UPDATE OF search_due SKIP LOCKED) AS due;
-    IF entries IS NOT NULL THEN
-        -- One that somebody else holds is left for the next time.
-        unheld := ARRAY(SELECT entry_id FROM memory_entries WHERE user_id = whose AND entry_id = ANY(entries)
-                        FOR NO KEY UPDATE SKIP LOCKED);
-        free := ARRAY(SELECT id FROM unnest(free) AS id WHERE id <> ALL(entries) OR id = ANY(unheld));
-        -- What a long text is stored with is known when all of its parts are.
-        UPDATE memory_entries AS kept SET embedding = coalesce(kept.embedding, vector::vector)
-        FROM unnest(ids, left_stages) WITH ORDINALITY AS given (id, left_stage, place)
-        JOIN unnest(held, parts, vectors) AS made (place, part, vector) USING (place)
-        WHERE kept.user_id = whose AND kept.entry_id = ANY(unheld) AND kept.entry_id = id
-          AND part = 0 AND left_stage IS NULL;
-    END IF;
-    INSERT INTO search_vectors AS known (user_id, unit_no, part, embedding, ann)
-    SELECT whose, unit_no, part, l2_normalize(vector::vector)::halfvec,
+    free := ARRAY(
+        SELECT row_id FROM search_due JOIN unnest(ids, sinces) AS given (id, since) ON row_id = given.id
+        WHERE user_id = whose AND row_id = ANY(ids) AND search_due.since = given.since AND stage > 0
+        FOR UPDATE OF search_due SKIP LOCKED);
+    INSERT INTO search_vectors AS known (user_id, unit_no, part, model, embedding, ann)
+    SELECT whose, unit_no, part, model_no, l2_normalize(vector::vector)::halfvec,
            coalesce((SELECT large FROM search_users WHERE user_id = whose), false)
     FROM unnest(held, parts, vectors) AS made (place, part, vector)
     JOIN unnest(ids) WITH ORDINALITY AS given (id, place) USING (place)
     JOIN search_units ON user_id = whose AND row_id = id
     WHERE id = ANY(free)
-    ON CONFLICT (user_id, unit_no, part) DO UPDATE SET embedding = excluded.embedding;
+    ON CONFLICT (user_id, unit_no, part, model) DO UPDATE SET embedding = excluded.embedding;
     DELETE FROM search_due USING unnest(ids, left_stages) AS given (id, left_stage)
     WHERE user_id = whose AND row_id = given.id AND row_id = ANY(free) AND left_stage IS NULL;
     UPDATE search_due SET stage = left_stage FROM unnest(ids, left_stages) AS given (id, left_stage)

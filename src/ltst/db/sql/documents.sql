@@ -44,9 +44,6 @@ WHERE chunk.user_id = %(user_id)s AND chunk.chunk_id = given.chunk_id;
 
 -- What a chunk is indexed under has changed: it is due again.
 -- name: reindex_chunks
-WITH unmade AS (
-    UPDATE document_chunks SET embedding = NULL
-    WHERE user_id = %(user_id)s AND chunk_id = ANY(%(chunk_ids)s::uuid[]) AND embedding IS NOT NULL)
 SELECT ltst_index_again(%(user_id)s, 'document', %(chunk_ids)s::uuid[]);
 
 -- The document with this text at this address; without an address, any that has the text.

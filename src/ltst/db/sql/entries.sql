@@ -14,7 +14,8 @@ SET importance_score = greatest(memory_entries.importance_score, excluded.import
 RETURNING {entry};
 
 -- name: get
-SELECT {entry}, embedding::real[] AS embedding
+SELECT {entry}, (SELECT known.embedding::real[] FROM row_vectors AS known
+                 WHERE known.user_id = %(user_id)s AND row_id = entry_id) AS embedding
 FROM memory_entries
 WHERE user_id = %(user_id)s AND entry_id = %(entry_id)s::uuid
   AND (expires_at IS NULL OR expires_at > clock_timestamp());
@@ -46,7 +47,8 @@ ON CONFLICT (user_id, memory_type, content_hash) DO NOTHING;
 -- name: unconsolidated
 SELECT {entry}
 FROM memory_entries
-WHERE user_id = %(user_id)s AND NOT consolidated AND embedding IS NOT NULL
+WHERE user_id = %(user_id)s AND NOT consolidated
+  AND EXISTS (SELECT FROM row_vectors AS known WHERE known.user_id = %(user_id)s AND row_id = entry_id)
 ORDER BY created_at, entry_id
 LIMIT %(limit)s;
 
@@ -54,15 +56,16 @@ LIMIT %(limit)s;
 SELECT other.content, other.metadata, other.occurred_at AS timestamp, other.source, other.importance_score,
        other.memory_type, other.entry_id, other.user_id, other.agent_name, other.session_id, other.created_at,
        other.expires_at, other.last_used, other.usage_count, other.learned,
-       1 - (other.embedding <=> entry.embedding) AS similarity
+       1 - (theirs.embedding <=> own.embedding) AS similarity
 FROM memory_entries AS entry
-JOIN memory_entries AS other
-  ON other.user_id = entry.user_id AND other.entry_id <> entry.entry_id AND other.memory_type = entry.memory_type
+JOIN row_vectors AS own ON own.user_id = entry.user_id AND own.row_id = entry.entry_id
+JOIN row_vectors AS theirs ON theirs.user_id = own.user_id AND theirs.kind = own.kind AND theirs.row_id <> own.row_id
+JOIN memory_entries AS other ON other.user_id = theirs.user_id AND other.entry_id = theirs.row_id
+ AND other.memory_type = entry.memory_type
  AND (other.consolidated OR (other.created_at, other.entry_id) < (entry.created_at, entry.entry_id))
- AND other.embedding IS NOT NULL
-WHERE entry.user_id = %(user_id)s AND entry.entry_id = %(entry_id)s::uuid AND entry.embedding IS NOT NULL
-  AND 1 - (other.embedding <=> entry.embedding) >= %(similarity)s::float
-ORDER BY other.embedding <=> entry.embedding
+WHERE entry.user_id = %(user_id)s AND entry.entry_id = %(entry_id)s::uuid
+  AND 1 - (theirs.embedding <=> own.embedding) >= %(similarity)s::float
+ORDER BY theirs.embedding <=> own.embedding
 LIMIT %(limit)s;
 
 -- name: merge

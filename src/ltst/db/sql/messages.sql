@@ -4,9 +4,9 @@ is_context_message, timestamp, message_id, user_id, content_hash, context_hash, 
 
 -- The vector that a message came with, else that of the index.
 -- columns: vector
-coalesce(embedding::real[], (
-    SELECT known.embedding::real[] FROM search_units JOIN search_vectors AS known USING (user_id, unit_no)
-    WHERE user_id = %(user_id)s AND row_id = message_id AND part = 0)) AS embedding
+coalesce(ltst_of_the_model(embedding, created_at)::real[], (
+    SELECT known.embedding::real[] FROM row_vectors AS known
+    WHERE known.user_id = %(user_id)s AND row_id = message_id)) AS embedding
 
 -- name: add
 SELECT outcome, message_id, message_index, created_at
@@ -116,10 +116,10 @@ SELECT copied.user_id, %(fork_id)s::text, copied.new_id, copied.role, copied.con
        ltst_sha256(%(fork_id)s::text || ':' || copied.role || ':' || copied.content_hash),
        copied.new_index, copied.message_key, copied.message_type, copied.token_count, copied.metadata,
        coalesce(parent.new_id, copied.parent_message_id), copied.timestamp,
-       -- The copy is not embedded again.
-       coalesce(copied.embedding, (
-           SELECT known.embedding::vector FROM search_units JOIN search_vectors AS known USING (user_id, unit_no)
-           WHERE user_id = %(user_id)s AND row_id = copied.message_id AND part = 0
+       -- The copy is not embedded again where the column can hold its vector.
+       coalesce(ltst_of_the_model(copied.embedding, copied.created_at), (
+           SELECT known.embedding::vector FROM row_vectors AS known
+           WHERE known.user_id = %(user_id)s AND row_id = copied.message_id AND vector_dims(known.embedding) = 384
              AND NOT EXISTS (SELECT FROM search_due WHERE user_id = %(user_id)s AND row_id = copied.message_id))),
        copied.relevance_score, copied.is_context_message
 FROM copied LEFT JOIN copied AS parent ON parent.message_id = copied.parent_message_id

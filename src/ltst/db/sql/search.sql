@@ -26,16 +26,11 @@ SELECT ltst_add_words(%(user_id)s, %(ids)s::uuid[], %(sinces)s::timestamptz[], %
                       %(lengths)s::integer[], %(tells)s::real[], %(relevances)s::float[],
                       %(held)s::integer[], string_to_array(%(terms)s, ' '), %(counts)s::integer[]);
 
--- The vectors that were stored with rows, not made by indexing them.
+-- The vectors that messages came with.
 -- name: known_vectors
-SELECT message_id::text AS id, embedding::text AS vector FROM conversation_messages
+SELECT message_id::text AS id, ltst_of_the_model(embedding, created_at)::text AS vector FROM conversation_messages
 WHERE user_id = %(user_id)s AND message_id = ANY(%(ids)s::uuid[]) AND embedding IS NOT NULL
-UNION ALL SELECT fact_id::text, embedding::text FROM user_facts
-WHERE user_id = %(user_id)s AND fact_id = ANY(%(ids)s::uuid[]) AND embedding IS NOT NULL
-UNION ALL SELECT entry_id::text, embedding::text FROM memory_entries
-WHERE user_id = %(user_id)s AND entry_id = ANY(%(ids)s::uuid[]) AND embedding IS NOT NULL
-UNION ALL SELECT chunk_id::text, embedding::text FROM document_chunks
-WHERE user_id = %(user_id)s AND chunk_id = ANY(%(ids)s::uuid[]) AND embedding IS NOT NULL;
+  AND ltst_of_the_model(embedding, created_at) IS NOT NULL;
 
 -- name: add_vectors
 SELECT ltst_add_vectors(%(user_id)s, %(model)s, %(ids)s::uuid[], %(sinces)s::timestamptz[], %(stages)s::smallint[],
@@ -47,13 +42,6 @@ SELECT term::text, sum(cardinality(postings))::integer AS units,
 FROM search_terms
 WHERE user_id = %(user_id)s AND term = ANY(%(terms)s::text[])
 GROUP BY term;
-
--- name: model
-SELECT name, dimensions, source FROM embedding_models WHERE state = 'active';
-
--- name: add_model
-INSERT INTO embedding_models (name, dimensions, source) VALUES (%(name)s, %(dimensions)s::integer, %(source)s)
-ON CONFLICT DO NOTHING;
 
 -- name: look
 SELECT * FROM ltst_look(%(user_id)s, %(cache_key)s, %(anyway)s, %(model)s, %(vector)s, %(terms)s, %(now)s, %(filters)s,
@@ -80,20 +68,22 @@ SELECT * FROM ltst_found(%(user_id)s, %(numbers)s::integer[]);
 SELECT message.session_id, message.role, message.content, message_type, message_index, parent_message_id,
        message.metadata, relevance_score, is_context_message, timestamp, message_id, message.user_id,
        message.content_hash, context_hash, message_key, token_count, created_at,
-       coalesce(message.embedding::real[], nearest.embedding::real[]) AS embedding, nearest.similarity,
+       coalesce(ltst_of_the_model(message.embedding, created_at)::real[], nearest.embedding::real[]) AS embedding,
+       nearest.similarity,
        NOT EXISTS (SELECT FROM search_vectors AS part
-                   WHERE part.user_id = message.user_id AND part.unit_no = nearest.unit_no AND part.part > 0)
+                   WHERE part.user_id = message.user_id AND part.unit_no = nearest.unit_no AND part.part > 0
+                     AND part.model = nearest.model)
        AND NOT EXISTS (SELECT FROM search_due AS due
                        WHERE due.user_id = message.user_id AND due.row_id = nearest.row_id AND stage = 3) AS whole
 FROM (
-    SELECT unit_no, row_id, embedding, 1 - (embedding <=> asked) AS similarity
-    FROM (SELECT l2_normalize(%(vector)s::vector)::halfvec AS asked) AS question,
-         search_vectors JOIN search_units AS unit USING (user_id, unit_no)
-    WHERE user_id = %(user_id)s AND part = 0 AND embedding IS NOT NULL AND kind = 'message'
+    SELECT unit_no, row_id, model, embedding, 1 - (embedding <=> asked) AS similarity
+    FROM (SELECT number, l2_normalize(%(vector)s::vector)::halfvec AS asked FROM embedding_models
+          WHERE state = 'active' AND name = %(model)s) AS question,
+         row_vectors
+    WHERE user_id = %(user_id)s AND kind = 'message'
       AND (%(session_id)s::text IS NULL OR session = hashtextextended(%(session_id)s, 0))
       AND (NOT %(large)s::boolean
-           OR unit_no = ANY((SELECT ltst_nearest(%(user_id)s, asked, NULL, true, %(limit)s))::integer[]))
-      AND EXISTS (SELECT FROM embedding_models WHERE state = 'active' AND name = %(model)s)
+           OR unit_no = ANY((SELECT ltst_nearest(%(user_id)s, number, asked, NULL, true, %(limit)s))::integer[]))
     ORDER BY embedding <=> asked
     LIMIT %(limit)s
 ) AS nearest
@@ -124,6 +114,5 @@ WHERE user_id = %(user_id)s AND unit_no > %(after)s::integer + %(amount)s::integ
 UPDATE search_users SET ready = true WHERE user_id = %(user_id)s;
 
 -- name: vectors
-SELECT row_id::text AS id, embedding::real[] AS vector
-FROM search_units JOIN search_vectors USING (user_id, unit_no)
-WHERE user_id = %(user_id)s AND row_id = ANY(%(ids)s::uuid[]) AND part = 0 AND embedding IS NOT NULL;
+SELECT row_id::text AS id, embedding::real[] AS vector FROM row_vectors
+WHERE user_id = %(user_id)s AND row_id = ANY(%(ids)s::uuid[]);

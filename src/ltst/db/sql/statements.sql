@@ -141,8 +141,7 @@ FROM conversation_messages WHERE user_id = %(user_id)s AND message_id = ANY(%(me
 WITH given AS MATERIALIZED (
     SELECT timestamp AS said_at, message_index, vector.embedding
     FROM conversation_messages AS message
-    JOIN search_units AS unit ON unit.user_id = message.user_id AND unit.row_id = message.message_id
-    JOIN search_vectors AS vector ON vector.user_id = unit.user_id AND vector.unit_no = unit.unit_no AND part = 0
+    JOIN row_vectors AS vector ON vector.user_id = message.user_id AND vector.row_id = message.message_id
     WHERE message.user_id = %(user_id)s AND message.message_id = %(message_id)s::uuid
 ), other AS MATERIALIZED (
     SELECT message_id FROM given, statements AS stated
@@ -160,6 +159,7 @@ WITH given AS MATERIALIZED (
 ), near AS MATERIALIZED (
     SELECT unit_no, vector.embedding <=> given.embedding AS distance FROM given, search_vectors AS vector
     WHERE user_id = %(user_id)s AND part = 0 AND unit_no = ANY((SELECT array_agg(unit_no) FROM unit)::integer[])
+      AND model = (SELECT number FROM embedding_models WHERE state = 'active')
     ORDER BY distance
     LIMIT %(limit)s
 ), nearest AS MATERIALIZED (

@@ -40,7 +40,8 @@ FROM (
       AND coalesce((switches ->> 'extraction')::boolean, %(extraction)s::boolean)
     UNION ALL SELECT entry.user_id, 'consolidate', '' FROM memory_entries AS entry
     LEFT JOIN user_learning AS learning USING (user_id)
-    WHERE NOT consolidated AND embedding IS NOT NULL
+    WHERE NOT consolidated
+      AND EXISTS (SELECT FROM row_vectors AS known WHERE known.user_id = entry.user_id AND row_id = entry_id)
       AND coalesce((switches ->> 'consolidation')::boolean, %(consolidation)s::boolean)
 ) AS due
 LEFT JOIN derived_work AS work
@@ -69,7 +70,8 @@ SELECT EXISTS (SELECT FROM search_due WHERE user_id = %(user_id)s AND stage = 0)
                  AND (large OR units > %(large)s::integer)) AS large,
        EXISTS (SELECT FROM unsettled_claims WHERE user_id = %(user_id)s) AS unsettled,
        EXISTS (SELECT FROM derived_work WHERE user_id = %(user_id)s AND task = 'read') AS unread,
-       EXISTS (SELECT FROM memory_entries WHERE user_id = %(user_id)s AND NOT consolidated AND embedding IS NOT NULL
+       EXISTS (SELECT FROM memory_entries WHERE user_id = %(user_id)s AND NOT consolidated
+                 AND EXISTS (SELECT FROM row_vectors AS known WHERE known.user_id = %(user_id)s AND row_id = entry_id)
               ) AS unconsolidated,
        EXISTS (SELECT FROM statements WHERE user_id = %(user_id)s AND NOT compared AND rejected_at IS NULL
                  AND ltst_statement_vector(user_id, statement_id, message_id) IS NOT NULL) AS uncompared,
