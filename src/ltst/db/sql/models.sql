@@ -28,12 +28,14 @@ WHERE vectored
   AND NOT EXISTS (SELECT FROM search_vectors AS made WHERE made.user_id = unit.user_id AND made.unit_no = unit.unit_no
                   AND part = 0 AND model = %(number)s::smallint);
 
+-- What was filled before the last row is not read again.
 -- name: unfilled
 WITH unit AS MATERIALIZED (
     SELECT user_id, unit_no, kind, row_id FROM search_units AS unit
     WHERE (user_id, unit_no) > (%(after_user)s::text, %(after_unit)s::integer) AND vectored
       AND NOT EXISTS (SELECT FROM search_vectors AS made WHERE made.user_id = unit.user_id
-                      AND made.unit_no = unit.unit_no AND part = 0 AND model = %(number)s::smallint)
+                      AND made.unit_no = unit.unit_no AND part = 0 AND model = %(number)s::smallint
+                      AND (made.user_id, made.unit_no) > (%(after_user)s::text, %(after_unit)s::integer))
     ORDER BY user_id, unit_no LIMIT %(limit)s)
 SELECT unit.user_id, unit_no, unit.kind, unit.row_id::text AS id, content, role, said_by, title,
        source.occurred_at, heading
