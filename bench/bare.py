@@ -35,7 +35,7 @@ WINDOW = (
 # Where the vectors of messages lie; those named BEFORE are for a schema that had no table for them.
 VECTORS = """
     SELECT row_id AS id, embedding FROM search_units JOIN search_vectors USING (user_id, unit_no)
-    WHERE user_id = %(user)s AND kind = 'message' AND embedding IS NOT NULL
+    WHERE user_id = %(user)s AND kind = 'message'
 """
 VECTORS_BEFORE = """
     SELECT message_id AS id, embedding FROM conversation_messages
@@ -54,8 +54,9 @@ TO_COMPARE = b"""
 DEPTH = 100  # vectors that are looked at, of which several may be of one message
 NEAREST = b"""
     WITH near AS MATERIALIZED (
-        SELECT unit_no, embedding <=> %(vector)s::vector AS far FROM search_vectors
-        WHERE user_id = %(user)s AND ann = %(large)s ORDER BY embedding <=> %(vector)s::vector LIMIT %(depth)s)
+        SELECT unit_no, embedding::halfvec(384) <=> %(vector)s::halfvec(384) AS far FROM search_vectors
+        WHERE user_id = %(user)s AND ann = %(large)s AND model = 1
+        ORDER BY embedding::halfvec(384) <=> %(vector)s::halfvec(384) LIMIT %(depth)s)
     SELECT row_id FROM near JOIN search_units USING (unit_no) WHERE user_id = %(user)s AND kind = 'message'
     GROUP BY row_id ORDER BY min(far) LIMIT %(limit)s
 """
