@@ -228,7 +228,7 @@ class AsyncMemory:
 
     async def embedder_model(self) -> str | None:
         """Return the name of the embedding model whose vectors the database holds; None before the first is made."""
-        active = await models.active(self._core.database.keeper())
+        active = await models.get(self._core.database.keeper())
         return active.name if active else None
 
     async def switch_embedder(

@@ -38,7 +38,7 @@ UNINDEXED = """
 SELECT user_id, kind, row_id FROM search_sources AS source
 WHERE NOT EXISTS (SELECT FROM search_units LEFT JOIN search_vectors AS made USING (user_id, unit_no)
                   WHERE user_id = source.user_id AND row_id = source.row_id
-                    AND (part = 0 AND made.embedding IS NOT NULL OR NOT source.vectored))
+                    AND (part = 0 OR NOT source.vectored))
 UNION SELECT user_id, kind, row_id FROM search_due
 """
 

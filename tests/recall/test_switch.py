@@ -20,9 +20,9 @@ import pytest
 from helpers.embedding_endpoint import Answer, embedding_endpoint
 from helpers.probes import connected, superuser, value
 from helpers.waiting import soon
-from ltst import AsyncMemory, Conflict, ConversationMessage, Invalid, Memory, Settings
-from ltst.db.pool import Executor
-from ltst.db.vectors import switching
+from ltst import AsyncMemory, Conflict, ConversationMessage, DatabaseUnavailable, Invalid, Memory, Settings
+from ltst.db.pool import Executor, Transaction
+from ltst.db.vectors import SWITCHING, Action, Switch, switching
 from ltst.indexing.index import index_words
 from ltst.providers.embedding import CallableEmbedder
 from ltst.rooms import models
@@ -194,6 +194,96 @@ async def test_a_switch_can_be_given_up(memory: AsyncMemory, settings: Settings)
     assert await memory.embedder_model() == "third"
     with superuser(str(settings.database_url)) as connection:
         assert dimensions(connection) == {32}
+
+
+HOLDERS = """
+SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_database ON pg_database.oid = database
+WHERE datname = current_database() AND locktype = 'advisory' AND (classid::bigint << 32) + objid::bigint = %s
+"""
+
+
+@pytest.mark.one_server("the lock of a change lies with the coordinator")
+@pytest.mark.parametrize("other", ["cancel", "switch"])
+async def test_a_change_whose_lock_was_lost_gives_way_to_another(
+    memory: AsyncMemory, settings: Settings, other: str
+) -> None:
+    """A server or a pooler may end a transaction that is idle for long; the vectors in use stay."""
+    await furnish(memory)
+    lost, go_on = asyncio.Event(), asyncio.Event()
+
+    async def slowly(tx: Executor, number: int, rows: Sequence[Filled]) -> None:
+        await fill(tx, number, rows)
+        lost.set()
+        await go_on.wait()
+
+    fill = models.fill
+    with pytest.MonkeyPatch.context() as slow:
+        slow.setattr(models, "fill", slowly)
+        switching = asyncio.create_task(memory.switch_embedder(bag("second", 64)))
+        await lost.wait()
+    with superuser(str(settings.database_url)) as connection:
+        assert len(connection.execute(HOLDERS, (SWITCHING,)).fetchall()) == 1
+        async with AsyncMemory(embedder=bag("first", 384), settings=settings) as helper:
+            doing = helper.cancel_switch() if other == "cancel" else helper.switch_embedder(bag("second", 64))
+            done = asyncio.create_task(doing)
+            await soon(lambda: done.done() or value(connection, "SELECT count(*) FROM pg_locks WHERE NOT granted"))
+            go_on.set()
+            await done
+            with pytest.raises((Conflict, DatabaseUnavailable)):
+                await switching
+            assert await helper.embedder_model() == ("first" if other == "cancel" else "second")
+        assert dimensions(connection) == ({384} if other == "cancel" else {64})
+    await memory.settle()
+    (best, *_) = await memory.user("ana").search("topic7")
+    assert "topic7 " in best.content and best.scores["dense"] > 0
+    assert (await memory.health()).ok
+
+
+async def test_a_change_goes_on_with_vectors_of_the_same_length_alone(memory: AsyncMemory) -> None:
+    await furnish(memory)
+
+    def stop(done: int, total: int) -> None:
+        raise KeyError
+
+    with pytest.raises(KeyError):
+        await memory.switch_embedder(bag("second", 64), progress=stop)
+    with pytest.raises(Conflict, match="begun with vectors of 64 numbers, and the model gives 128 now"):
+        await memory.switch_embedder(bag("second", 128))
+    assert await memory.switch_embedder(bag("second", 64)) > 0
+
+
+async def test_what_is_rewritten_at_the_moment_of_the_change_is_found(
+    memory: AsyncMemory, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user = memory.user("ana")
+    await furnish(memory, count=5)
+    rewriting: list[asyncio.Task[None]] = []
+
+    async def take_over(change: Switch, mark_due: Action, promote: Action) -> None:
+        entry = await user.entries.add("The kettle is blue.")
+        await memory.settle()  # with vectors of the first model, too late for another round
+
+        def rewrite() -> None:
+            with superuser(str(settings.database_url)) as connection:
+                update = "UPDATE memory_entries SET content = 'The kettle is green.' WHERE entry_id = %s"
+                connection.execute(update, (entry.entry_id,))
+
+        async def mark(tx: Transaction) -> None:
+            rewriting.append(asyncio.create_task(asyncio.to_thread(rewrite)))
+            with superuser(str(settings.database_url)) as connection:
+                await soon(lambda: value(connection, "SELECT count(*) FROM pg_locks WHERE NOT granted"))
+            await mark_due(tx)
+
+        await original(change, mark, promote)
+
+    original = Switch.take_over
+    monkeypatch.setattr(Switch, "take_over", take_over)
+    await memory.switch_embedder(bag("second", 64))
+    await asyncio.gather(*rewriting)
+    await memory.settle()
+    (best, *_) = await user.search("kettle green")
+    assert best.content == "The kettle is green."
+    assert best.scores["dense"] > 0
 
 
 @pytest.mark.parametrize("finish", ["maintain", "switch", "cancel"])

@@ -50,7 +50,7 @@ TO_COMPARE = (
     b"set_config('hnsw.max_scan_tuples', '1000000', true), set_config('jit', 'off', true)"
 )
 
-# What workers ask again and again. In all of its parts it looks for few rows, by indexes of their own.
+# What workers ask again and again. Each part of these queries looks for few rows, by an index of its own.
 LONG_TO_PLAN = ("work.due_users", "work.todo")
 
 

@@ -5,8 +5,9 @@ Vectors of both models lie in one table meanwhile, each with the number of its m
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 
 from psycopg import errors, sql
 
@@ -21,15 +22,17 @@ NEAR = "idx_search_vectors_near"
 # With a user id of any length, a row of an index over vectors takes at most a third of a page.
 LONGEST_NEAR = 800
 LONGEST_HNSW = 4_000
-# Whoever writes vectors waits, or whoever searches, too.
+# The locks: for one, whoever writes vectors waits; for the other, whoever searches as well.
 WRITERS, EVERYBODY = "SHARE ROW EXCLUSIVE", "ACCESS EXCLUSIVE"
-# A lock waits for current users of the table and blocks others meanwhile, so wait briefly but often.
-PATIENCE = "500ms"
-ATTEMPTS = 240
+# A lock waits for current users of the table and blocks others meanwhile, so wait briefly but often; longer than
+# deadlock_timeout (1 s), after which an autovacuum gives way.
+PATIENCE = "1500ms"
+TO_TAKE_OVER, TO_OUTLAST = 80, 20  # attempts
 SWITCHING = 0x6C747374_0002
 
 # Places, each with a connection in the transaction that locks its vectors.
 Held = list[tuple[Database, Connection]]
+Action = Callable[[Transaction], Awaitable[None]]
 
 
 def hnsw(number: int) -> str:
@@ -53,13 +56,20 @@ def indexes(number: int, dimensions: int) -> dict[str, str]:
 class Switch:
     """What changes the model. One process does it at a time; it can be stopped and resumed at any point."""
 
-    def __init__(self, database: Database, connection: Connection) -> None:
+    def __init__(self, database: Database, connection: Connection, holder: Connection) -> None:
         """Made by `switching`, with a connection on which every statement is a transaction of its own."""
         self._database = database
         self._connection = connection
+        self._holder = holder
+
+    async def hold(self) -> None:
+        """Fails if the lock was lost, because a server or a pooler ended the transaction that only waits."""
+        # No SELECT: it would keep its snapshot open, and building an index waits for old snapshots.
+        await self._holder.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
 
     async def build(self, wanted: Mapping[str, str]) -> None:
         """Builds the indexes that are not there, while others read and write."""
+        await self.hold()
         for name, definition in wanted.items():
             valid = await self._connection.value(STATEMENTS["valid"], (name,))
             if valid is False:  # left by a build that was interrupted
@@ -72,52 +82,48 @@ class Switch:
         for name in names:
             await self._connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}".encode())
 
-    async def take_over(self, mark_due: Callable[[Transaction], Awaitable[None]]) -> None:
-        """Lets the model that follows take the place of the one in use, which is given up.
+    async def take_over(self, mark_due: Action, promote: Action) -> None:
+        """Lets the next model take the place of the one in use.
 
         `mark_due` is called for each place while nobody can write vectors: so it sees all that the next model lacks.
-        On one server this is one transaction. On several, what a lost node was to keep of it is marked again when the
-        former vectors are removed.
+        With one server this and `promote` are one transaction. With several, a node may be lost before it keeps its
+        marks: they are made again when the former vectors are removed.
         """
 
         async def work(held: Held) -> None:
+            await self.hold()
             for place, connection in held:
                 await _act_as(connection, place, KEEPER)
                 await mark_due(Transaction(connection, KEEPER))
             if self._database.distributed:
                 async with self._database.owner() as leader:
-                    await _promote(leader)
+                    await promote(Transaction(leader, OWNER))
             else:
                 ((place, connection),) = held
                 await _act_as(connection, place, OWNER)
-                await _promote(connection)
+                await promote(Transaction(connection, OWNER))
 
-        await self._patiently(WRITERS, work)
+        await _patiently(partial(self._lock, self._database.places, WRITERS), work, TO_TAKE_OVER)
 
-    async def outlast_searches(self) -> None:
-        """Returns once every search is over that has begun with a model that was given up."""
+    async def outlast_searches(self) -> bool:
+        """Waits until every search is over that began with a model that was given up; returns whether all are."""
 
         async def work(held: Held) -> None:
             """Does nothing: to have had the lock is all."""
 
-        await self._patiently(EVERYBODY, work)
+        await self.hold()
+        try:
+            for place in self._database.places:
+                await _patiently(partial(self._lock, [place], EVERYBODY), work, TO_OUTLAST)
+        except (errors.LockNotAvailable, errors.DeadlockDetected):
+            return False
+        return True
 
-    async def _patiently(self, mode: str, work: Callable[[Held], Awaitable[None]]) -> None:
-        """Works while the vectors of all places are locked; tries for a while, and waits only briefly each time."""
-        for attempt in range(1, ATTEMPTS + 1):
-            try:
-                async with AsyncExitStack() as nodes:
-                    await work(await self._lock(nodes, mode))
-                return
-            except (errors.LockNotAvailable, errors.DeadlockDetected):
-                if attempt == ATTEMPTS:
-                    raise
-
-    async def _lock(self, nodes: AsyncExitStack, mode: str) -> Held:
-        """Locks the vectors of all places, in one transaction on each node."""
+    async def _lock(self, places: Iterable[Database], mode: str, nodes: AsyncExitStack) -> Held:
+        """Locks the vectors of places, in one transaction on each node."""
         begun: dict[ConnectionPool, Connection] = {}
         held: Held = []
-        for place in self._database.places:
+        for place in places:
             if place.pool not in begun:
                 connection = begun[place.pool] = await nodes.enter_async_context(await place.connect())
                 await nodes.enter_async_context(connection.transaction())
@@ -136,9 +142,18 @@ async def _act_as(connection: Connection, place: Database, scope: Scope) -> None
     await connection.execute(*place.entry(scope, hurry=False))
 
 
-async def _promote(connection: Connection) -> None:
-    await connection.execute(STATEMENTS["retire"].encode())
-    await connection.execute(STATEMENTS["promote"].encode())
+async def _patiently(
+    lock: Callable[[AsyncExitStack], Awaitable[Held]], work: Callable[[Held], Awaitable[None]], attempts: int
+) -> None:
+    """Works under a lock; tries for a while, and waits only briefly each time."""
+    for attempt in range(1, attempts + 1):
+        try:
+            async with AsyncExitStack() as nodes:
+                await work(await lock(nodes))
+            return
+        except (errors.LockNotAvailable, errors.DeadlockDetected):
+            if attempt == attempts:
+                raise
 
 
 @asynccontextmanager
@@ -155,7 +170,7 @@ async def switching(database: Database) -> AsyncIterator[Switch]:
         ):
             if not await holder.value("SELECT pg_try_advisory_xact_lock(%s)", (SWITCHING,)):
                 raise Conflict("another process is changing the embedding model of this database right now")
-            # Last because a SELECT would keep its snapshot open, and building an index waits for old snapshots.
-            await holder.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+            change = Switch(database, connection, holder)
+            await change.hold()
             with connection.unhurried():  # building an index may take long
-                yield Switch(database, connection)
+                yield change

@@ -151,7 +151,7 @@ class Core:
 
     async def embedding(self) -> Embedding:
         """Returns the embedder for the model whose vectors are in the database."""
-        return await self.models.embedding(self.database, await models.active(self.database.keeper()))
+        return await self.models.embedding(self.database, await models.get(self.database.keeper()))
 
     async def question_vector(self, embedding: Embedding, text: str) -> Reals:
         """Returns the vector of a query, cached because people repeat queries."""

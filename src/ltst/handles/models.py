@@ -90,7 +90,7 @@ class Models:
         from ltst.providers.warming import warmed
 
         try:
-            active = await models.active(database.keeper())
+            active = await models.get(database.keeper())
             await warmed(self._chosen() if active is None else self._made(active))
         except Exception as problem:  # noqa: BLE001 - nothing is lost: the first search tries again
             LOGGER.warning("the embedding model is not loaded", extra={"reason": str(problem)})
@@ -144,7 +144,7 @@ class Models:
         source = None if self._given else lasting(self._default)
         dimensions = await Embedding(chosen).dimensions()
         await adopt(database, models.Model(chosen.name, dimensions, source))
-        active = await models.active(database.keeper())
+        active = await models.get(database.keeper())
         assert active is not None, "one of those who named a model was the first"
         return active
 

@@ -207,7 +207,7 @@ async def _find_best(desk: Desk, wanted: Search) -> tuple[list[dict[str, Any]], 
     from ltst.recall.retrieve import ranked
 
     core, started = desk.core, time.perf_counter()
-    active = core.models.known or await models.active((await core.reads(desk.user_id)).keeper())
+    active = core.models.known or await models.get((await core.reads(desk.user_id)).keeper())
     for _ in range(ATTEMPTS):
         question, embedding = await _question(desk, wanted, active)
         key = wanted.key(question)

@@ -96,7 +96,7 @@ async def _near(
         near = await search.nearest_messages(
             calls, embedding.name, written(asked), session_id=session_id, large=large, limit=limit
         )
-        active = None if near else await models.active(calls)
+        active = None if near else await models.get(calls)
         if active is None or active.name == embedding.name:
             break
     return asked if mark is None else mean(await embedding.vectors([mark(text)])), embedding, near

@@ -118,7 +118,7 @@ async def index_due(
 
 async def _in_use(database: Database, user_id: str, embedding: Embedding) -> bool:
     """Returns whether the index still uses this model; vectors of another are not written, and its rows stay due."""
-    active = await models.active(database.user(user_id))
+    active = await models.get(database.user(user_id))
     return active is not None and active.name == embedding.name
 
 

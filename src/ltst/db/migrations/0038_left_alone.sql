@@ -23,12 +23,21 @@ BEGIN
     END IF;
 END $$;
 
--- The vector that a message came with, if it is one of the model in use: no other was in use since, and it is as long.
+-- The vector that a message came with, if it is one of the model in use: no other was in use since, and it is as long. The
+-- minute is for what was copied at the moment of the change, and for servers whose clocks differ.
 CREATE FUNCTION ltst_of_the_model(given VECTOR, given_at TIMESTAMPTZ) RETURNS VECTOR LANGUAGE sql STABLE STRICT AS $$
     SELECT given WHERE NOT EXISTS (
         SELECT FROM embedding_models
-        WHERE state = 'active' AND (dimensions <> vector_dims(given) OR number > 1 AND given_at < since))
+        WHERE state = 'active' AND (dimensions <> vector_dims(given) OR number > 1 AND given_at < since + interval '1 minute'))
 $$;
+
+-- Indexes rows anew: they say something else, or are called otherwise. What waited for a vector waits for its words again.
+CREATE OR REPLACE FUNCTION ltst_index_again(whose TEXT, what TEXT, changed UUID[]) RETURNS VOID LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM ltst_drop_units(whose, changed);
+    INSERT INTO search_due (user_id, kind, row_id) SELECT whose, what, unnest(changed)
+    ON CONFLICT (user_id, row_id) DO UPDATE SET stage = 0, since = clock_timestamp();
+END $$;
 
 DROP FUNCTION ltst_add_words(TEXT, UUID[], TIMESTAMPTZ[], SMALLINT[], INTEGER[], REAL[], INTEGER[], TEXT[], INTEGER[]);
 CREATE FUNCTION ltst_add_words(

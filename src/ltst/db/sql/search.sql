@@ -29,7 +29,7 @@ SELECT ltst_add_words(%(user_id)s, %(ids)s::uuid[], %(sinces)s::timestamptz[], %
 -- The vectors that messages came with.
 -- name: known_vectors
 SELECT message_id::text AS id, ltst_of_the_model(embedding, created_at)::text AS vector FROM conversation_messages
-WHERE user_id = %(user_id)s AND message_id = ANY(%(ids)s::uuid[]) AND embedding IS NOT NULL
+WHERE user_id = %(user_id)s AND message_id = ANY(%(ids)s::uuid[])
   AND ltst_of_the_model(embedding, created_at) IS NOT NULL;
 
 -- name: add_vectors
