@@ -231,6 +231,11 @@ class AsyncMemory:
         active = await models.get(self._core.database.keeper())
         return active.name if active else None
 
+    async def next_embedder_model(self) -> str | None:
+        """Return the name of the embedding model to which a change has begun that is not finished; None if none has."""
+        following = await models.get(self._core.database.keeper(), models.NEXT)
+        return following.name if following else None
+
     async def switch_embedder(
         self, embedder: Embedder | str, *, progress: Callable[[int, int], None] | None = None
     ) -> int:

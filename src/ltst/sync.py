@@ -146,6 +146,10 @@ class Memory(SynchronousOpenable[AsyncMemory]):
         """Return the name of the embedding model whose vectors the database holds; None before the first is made."""
         return self._portal.run(self._inner.embedder_model())
 
+    def next_embedder_model(self) -> str | None:
+        """Return the name of the embedding model to which a change has begun that is not finished; None if none has."""
+        return self._portal.run(self._inner.next_embedder_model())
+
     def switch_embedder(self, embedder: Embedder | str, *, progress: Callable[[int, int], None] | None = None) -> int:
         """Change the embedding model in place, while reads and writes go on; return how many rows got a vector.
 

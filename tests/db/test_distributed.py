@@ -17,6 +17,7 @@ import pytest
 
 from bench.citus import distribute_new, running
 from bench.distributed import MISCOUNTED
+from bench.nodes import NAME
 from helpers import citus
 from helpers.citus import CitusServer
 from helpers.embedders import hashed
@@ -149,6 +150,46 @@ async def test_a_lost_worker_is_told_by_health_and_before_anything_is_distribute
         async with connected(cluster.coordinator.dsn()) as database:
             with pytest.raises(DatabaseUnavailable, match=lost):
                 await distribute.look(database)
+
+
+LATER = "SET citus.enable_ddl_propagation = off"
+
+
+@on_citus
+async def test_a_right_that_a_node_lacks_is_told_before_anything_is_distributed_and_by_health(tmp_path: Path) -> None:
+    """A node that joins later does not get the grants that were made before."""
+    with running(Path(cast("str", citus.PREFIX))) as cluster:
+        for node in cluster.nodes:
+            with psycopg.connect(node.dsn(), autocommit=True) as connection:
+                for statement in (LATER, "CREATE ROLE app LOGIN", "CREATE ROLE ltst_user", "CREATE ROLE ltst_keeper"):
+                    connection.execute(statement.encode())
+                for granted in ("ltst_user, ltst_keeper", "ALL ON SCHEMA public"):
+                    connection.execute(f"GRANT {granted} TO app".encode())
+        url, last = psycopg.conninfo.make_conninfo(cluster.coordinator.dsn(), user="app"), cluster.nodes[-1]
+        missing = f"create the schemas of the places on .*127.0.0.1:{last.port}.*; run on the coordinator: GRANT"
+        async with connected(url) as database:
+            for refused in (distribute.check(database), distribute.look(database)):
+                with pytest.raises(Conflict, match=missing):
+                    await refused
+        grant = f"GRANT CREATE ON DATABASE {NAME} TO app".encode()
+        with psycopg.connect(cluster.coordinator.dsn(), autocommit=True) as connection:
+            connection.execute(grant)
+        settings = Settings(worker=False, database_url=url, home=tmp_path)
+        async with AsyncMemory(settings=settings) as early:
+            await early.user("ana").chat("monday").add("user", "hello")
+            async with connected(url) as database:
+                await distribute.distribute(database, 2)
+                with pytest.raises(Conflict, match="this database has 2 places, and their number stays"):
+                    await distribute.look(database, 4)
+            with pytest.raises(DatabaseUnavailable, match="distributed while this program was open: start the program"):
+                await early.user("ana").chat("monday").window()
+        async with AsyncMemory(settings=settings) as memory:
+            assert len(await memory.user("ana").chat("monday").window()) == 1
+            with psycopg.connect(last.dsn(), autocommit=True) as connection:
+                connection.execute(LATER.encode())
+                connection.execute(grant.replace(b"GRANT", b"REVOKE").replace(b" TO ", b" FROM "))
+            found = {each.name: each for each in (await memory.health()).checks}
+            assert (found["servers"].status, f"127.0.0.1:{last.port};" in found["servers"].detail) == ("error", True)
 
 
 @on_citus

@@ -169,14 +169,14 @@ async def test_a_switch_that_was_stopped_goes_on_where_it_was(memory: AsyncMemor
 
     with pytest.raises(Stopped):
         await memory.switch_embedder(bag("second", 64), progress=stop)
-    assert await memory.embedder_model() == "first"
+    assert (await memory.embedder_model(), await memory.next_embedder_model()) == ("first", "second")
     assert (await memory.user("ana").search("topic7"))[0].scores["dense"] > 0
     with pytest.raises(Conflict, match="second"):
         await memory.switch_embedder(bag("third", 32))
     seen: list[tuple[int, int]] = []
     await memory.switch_embedder(bag("second", 64), progress=lambda done, total: seen.append((done, total)))
     assert seen[0][1] < 110
-    assert await memory.embedder_model() == "second"
+    assert (await memory.embedder_model(), await memory.next_embedder_model()) == ("second", None)
 
 
 async def test_a_switch_can_be_given_up(memory: AsyncMemory, settings: Settings) -> None:
@@ -397,6 +397,8 @@ def test_a_switch_that_was_killed_is_taken_up_and_every_process_follows(settings
         switching.communicate()
         before = filled(connection)
         assert 100 <= before < 600
+        shown = subprocess.run(command(settings, "show"), capture_output=True, text=True)
+        assert "A change to m@127.0.0.1" in shown.stdout
         assert user.search("topic8")[0].content.endswith("topic8")
         again = subprocess.run(command(settings, "switch", name), capture_output=True, text=True)
         assert again.returncode == 0, again.stderr

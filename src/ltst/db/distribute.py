@@ -48,7 +48,7 @@ class Readiness(NamedTuple):
     utf8: bool
     coordinator: bool
     nodes: int
-    grant: str | None  # the statement that lets this role create the schemas of the places, if it may not
+    grant: str  # the statement that lets this role create the schemas of the places
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +68,13 @@ async def check(database: Database) -> None:
         await _readiness(connection)
 
 
-async def look(database: Database, shards: int = SHARDS) -> Distribution:
+async def look(database: Database, shards: int | None = None) -> Distribution:
     """Returns what `distribute` would do, and changes nothing; Conflict where it cannot be done."""
     async with database.owner() as connection:
         return await _plan(connection, shards)
 
 
-async def distribute(database: Database, shards: int = SHARDS) -> Distribution:
+async def distribute(database: Database, shards: int | None = None) -> Distribution:
     """Distributes what is not yet distributed, and makes all places; returns what was done. It can be repeated.
 
     The tables are locked meanwhile, and are changed all or none.
@@ -82,7 +82,7 @@ async def distribute(database: Database, shards: int = SHARDS) -> Distribution:
     async with database.owner(hurry=False) as connection:
         await connection.execute(b"SELECT pg_advisory_xact_lock(%s)", (migrate.LOCK,))
         plan = await _plan(connection, shards)
-        await _spread(connection, plan, shards)
+        await _spread(connection, plan)
     await make_places(database)
     async with database.owner() as connection:
         return Distribution(
@@ -159,7 +159,7 @@ async def on_node(database: Database, place: places.Place) -> AsyncIterator[Conn
             yield connection
 
 
-async def _plan(connection: Connection, shards: int) -> Distribution:
+async def _plan(connection: Connection, shards: int | None) -> Distribution:
     found = await _readiness(connection)
     await migrate.refuse_pending(connection)
     if adopted := [name for (name,) in await connection.rows(STATEMENTS["adopted"])]:
@@ -169,12 +169,17 @@ async def _plan(connection: Connection, shards: int) -> Distribution:
     kept = [name for name in _tables() if name not in (*REFERENCES, *ON_THE_COORDINATOR)]
     lacking = [name for (name,) in await connection.rows(STATEMENTS["lacking"], ([*REFERENCES, *kept],))]
     functions = await connection.rows(STATEMENTS["functions"], ([*blueprint().functions],))
-    there = await places.known(connection)
+    there = len(await places.known(connection))
+    if there and shards not in (None, there):
+        raise Conflict(
+            f"this database has {there} places, and their number stays: leave out --shards, or restore a backup into a "
+            "new database"
+        )
     return Distribution(
         [name for name in lacking if name in kept],
         [name for name in lacking if name in REFERENCES],
         [name for (name,) in functions],
-        len(there) or shards,
+        there or shards or SHARDS,
         found.nodes,
     )
 
@@ -194,9 +199,23 @@ async def _readiness(connection: Connection) -> Readiness:
         raise DatabaseUnavailable(
             f"{', '.join(lost)} cannot be reached by the coordinator: start it, or take it out with citus_remove_node"
         )
-    if found.grant:
-        raise Conflict(f"this role may not create the schemas of the places: run {found.grant}")
+    if told := await _barred(connection, found):
+        raise Conflict(told)
     return found
+
+
+async def barred(connection: Connection) -> str | None:
+    """Returns what to do where this role may not create the schemas of the places on a node; None if it may on all."""
+    (found,) = [Readiness(*row) for row in await connection.rows(STATEMENTS["readiness"])]
+    return await _barred(connection, found)
+
+
+async def _barred(connection: Connection, found: Readiness) -> str | None:
+    nodes = [address for (address,) in await connection.rows(STATEMENTS["barred"])]
+    if not nodes:
+        return None
+    where = ", ".join(nodes)
+    return f"this role may not create the schemas of the places on {where}; run on the coordinator: {found.grant}"
 
 
 def _tables() -> list[str]:
@@ -205,10 +224,10 @@ def _tables() -> list[str]:
     return ["ltst_migrations", *(name for name in migrate.names_of("TABLE") if name in there)]
 
 
-async def _spread(connection: Connection, plan: Distribution, shards: int) -> None:
+async def _spread(connection: Connection, plan: Distribution) -> None:
     for setting in ("citus.enable_unsafe_triggers = on", "citus.multi_shard_modify_mode = 'sequential'"):
         await connection.execute(f"SET LOCAL {setting}".encode())
-    await connection.execute(sql.SQL("SET LOCAL citus.shard_count = {}").format(shards))
+    await connection.execute(sql.SQL("SET LOCAL citus.shard_count = {}").format(plan.places))
     await connection.execute(b"SET LOCAL client_min_messages = error")
     tables = [*plan.copied, *plan.distributed]
     # Rows that are moved are not new.

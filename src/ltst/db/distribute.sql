@@ -5,8 +5,13 @@
 SELECT current_setting('server_encoding') = 'UTF8',
        (SELECT groupid = 0 FROM pg_dist_local_group),
        (SELECT count(*)::integer FROM pg_dist_node WHERE shouldhaveshards AND isactive AND noderole = 'primary'),
-       CASE WHEN NOT has_database_privilege(current_database(), 'CREATE')
-            THEN format('GRANT CREATE ON DATABASE %I TO %I', current_database(), current_user) END
+       format('GRANT CREATE ON DATABASE %I TO %I', current_database(), current_user)
+
+-- The nodes where this role may not make schemas: one that joins later does not get the grants that were made before.
+-- name: barred
+SELECT nodename || ':' || nodeport
+FROM run_command_on_all_nodes('SELECT has_database_privilege(current_database(), ''CREATE'')') AS told
+JOIN pg_dist_node USING (nodeid) WHERE success AND result = 'f' ORDER BY 1
 
 -- The other nodes that the coordinator cannot reach.
 -- name: unreachable

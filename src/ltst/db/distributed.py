@@ -20,7 +20,7 @@ from psycopg.rows import BaseRowFactory
 
 from ltst.db import places
 from ltst.db.connections import Connection, ConnectionPool
-from ltst.db.distribute import make_place
+from ltst.db.distribute import barred, make_place
 from ltst.db.gathering import Everywhere
 from ltst.db.places import Place
 from ltst.db.pool import (
@@ -34,7 +34,7 @@ from ltst.db.pool import (
     Transaction,
     Work,
 )
-from ltst.errors import DatabaseUnavailable, LtstError
+from ltst.errors import DatabaseUnavailable, Denied, LtstError
 from ltst.support.logs import LOGGER
 
 R = TypeVar("R")
@@ -176,8 +176,16 @@ class Distributed(Database):
 
     async def make(self, place: Place) -> None:
         """Makes the schema of a place that has come to a node."""
-        async with Database(self.pool_of(place)).owner() as connection:
-            await make_place(connection, place.shard)
+        try:
+            async with Database(self.pool_of(place)).owner() as connection:
+                await make_place(connection, place.shard)
+        except Denied as problem:
+            raise Denied(await self.barred() or str(problem)) from problem
+
+    async def barred(self) -> str | None:
+        """Returns what to do where this role may not make the schemas of places on a node; None if it may on all."""
+        async with self.owner() as connection:
+            return await barred(connection)
 
     def user(self, user_id: str) -> SingleCall:
         """Returns single calls for one user."""

@@ -148,7 +148,13 @@ async def lacks(connection: Connection) -> bool:
 
 async def refuse_pending(connection: Connection) -> None:
     """Raises DatabaseUnavailable if the schema is not up to date."""
-    if pending := _find_pending(await _status(connection)):
+    found = await _status(connection)
+    if all(each.state == "pending" for each in found):
+        raise DatabaseUnavailable(
+            "the database has no tables of ltst yet: run `ltst db migrate` first, for several servers `ltst db migrate "
+            "--distributed`"
+        )
+    if pending := _find_pending(found):
         names = ", ".join(each.name for each in pending)
         raise DatabaseUnavailable(f"the database lacks the migrations {names}: run `ltst db migrate` first")
 

@@ -298,6 +298,10 @@ class Database:
         """Opens a connection that the caller must close."""
         return await self.pool.connect()
 
+    async def barred(self) -> str | None:
+        """Returns what to do where this role lacks a right on another server of a distributed database; else None."""
+        return None
+
     async def lost_servers(self) -> list[str]:
         """Returns the addresses of the other servers of a distributed database that cannot be reached."""
         return []
@@ -496,11 +500,19 @@ def translated() -> Iterator[None]:
     except sql.QueryCanceled as problem:
         raise DatabaseUnavailable(f"the database gave up: {_message_of(problem)} (LTST_STATEMENT_TIMEOUT)") from problem
     except (psycopg.OperationalError, psycopg.InterfaceError, sql.ReadOnlySqlTransaction) as problem:
-        raise DatabaseUnavailable(f"the database cannot be used: {_message_of(problem)}") from problem
+        raise DatabaseUnavailable(f"the database cannot be used: {_message_of(problem)}{_advice(problem)}") from problem
     except psycopg.Error as problem:
         raise LtstError(f"the database answers with an error: {_message_of(problem)}") from problem
 
 
 def _message_of(problem: psycopg.Error) -> str:
-    lines = str(problem).strip().splitlines() or [type(problem).__name__]
-    return problem.diag.message_primary or lines[0]
+    lines = (problem.diag.message_primary or str(problem)).strip().splitlines() or [type(problem).__name__]
+    return lines[0]
+
+
+def _advice(problem: psycopg.Error) -> str:
+    """Returns what to do when the coordinator of a distributed database was asked for what lies in its places."""
+    asked_the_coordinator = "connection to the remote node" in str(problem) and "not permitted to log in" in str(
+        problem
+    )
+    return "; it was distributed while this program was open: start the program again" if asked_the_coordinator else ""

@@ -51,6 +51,8 @@ async def _servers(core: Core, lost: Sequence[str]) -> Check:
     """Checks that every server with users' rows can be reached, and the standby that reads go to."""
     if lost:
         return Check("servers", "error", f"{', '.join(lost)} cannot be reached: calls of the users there wait or fail")
+    if told := await core.database.barred():
+        return Check("servers", "error", told)
     if core.standby is None:
         return Check("servers", "ok", "all can be reached")
     try:

@@ -24,9 +24,10 @@ R = TypeVar("R")
 
 app = Noun("db", "The database: schema, backup, restore.", "backup memory.dump")
 
-SHARDS, MOST_SHARDS = 32, 4096
+MOST_SHARDS = 4096
 Shards = Annotated[
-    int, typer.Option("--shards", min=1, max=MOST_SHARDS, help="Into how many places, if it is not distributed yet.")
+    int | None,
+    typer.Option("--shards", min=1, max=MOST_SHARDS, help="Into how many places it is divided, at first: 32."),
 ]
 
 STATUS = {"Version": "version", "Migration": "name", "State": "state"}
@@ -36,7 +37,7 @@ STATUS = {"Version": "version", "Migration": "name", "State": "state"}
 def migrate(
     options: Options,
     distributed: Annotated[bool, typer.Option("--distributed", help="Over the nodes of Citus.")] = False,
-    shards: Shards = SHARDS,
+    shards: Shards = None,
 ) -> None:
     """Bring the schema up to date.
 
@@ -62,12 +63,12 @@ def migrate(
 def distribute(
     options: Options,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Tell what would be done; change nothing.")] = False,
-    shards: Shards = SHARDS,
+    shards: Shards = None,
 ) -> None:
     """Distribute the database over the nodes of Citus.
 
-    By users: all that belongs to one lies on one node. What is there is moved, and nobody can write meanwhile. It can
-    be repeated: what is distributed stays as it is. Adopted tables cannot be distributed.
+    By users: all that belongs to one lies on one node. What is there is moved: stop the programs that use it, and start
+    them again afterwards. It can be repeated: what is distributed stays as it is. Adopted tables cannot be distributed.
 
     Example: ltst db distribute --dry-run
     """

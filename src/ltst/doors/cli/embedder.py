@@ -24,14 +24,16 @@ Name = Annotated[
 
 @command(app, "show")
 def show_model(options: Options) -> None:
-    """Show the model whose vectors the database holds.
+    """Show the model whose vectors the database holds, and the one to which a change has begun.
 
     Example: ltst embedder show
     """
     with opened(options) as memory:
-        model = memory.embedder_model()
+        model, following = memory.embedder_model(), memory.next_embedder_model()
     sentence = model or "None yet: the first search or the background brings one."
-    show.done(options.json, {"model": model}, sentence)
+    if following:
+        sentence += f"\nA change to {following} has begun: finish it with switch, or give it up with cancel."
+    show.done(options.json, {"model": model, "next": following}, sentence)
 
 
 @command(app, "switch")
