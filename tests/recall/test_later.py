@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -43,6 +44,16 @@ def test_what_was_replaced_comes_after_what_replaced_it() -> None:
         RAISED,
         FEE,
     ]
+
+
+def test_what_alone_holds_the_number_that_was_asked_for_stays_first() -> None:
+    """Another sentence of the same kind is not about that number."""
+    named, other = hit("My locker 4711 is by the door", 0, 0.8), hit("My locker 8822 is by the stairs", 9, 0.7)
+    assert order(named, other) == [other.content, named.content]
+    asked = replace(named, scores={**named.scores, "identifier": 1.0})
+    assert order(asked, other) == [named.content, other.content]
+    both = replace(other, scores={**other.scores, "identifier": 1.0})
+    assert order(asked, both) == [other.content, named.content]
 
 
 def test_scores_still_fall_and_say_what_was_moved() -> None:

@@ -23,6 +23,7 @@ async def check_all(core: Core) -> Health:
     lost = await core.database.lost_servers()
     done = (_unseen("derived work"), _unseen("master key")) if lost else await _seen_everywhere(keeper, core.keys)
     in_places = _unseen("isolation") if lost else await _isolation_in_places(keeper, tables)
+    servers = await _servers(core, lost)
     async with core.database.snapshot(KEEPER) as tx:
         version = await tx.value("health.vector_version")
         checks = (
@@ -33,7 +34,7 @@ async def check_all(core: Core) -> Health:
             await _index_usage(tx, tables),
             await _slow_queries(tx),
             *done,
-            await _servers(core, lost),
+            servers,
         )
     return Health((_schema(await migrations(core.database), found), *checks, _disk(core.database)))
 

@@ -53,6 +53,9 @@ def _find_replaced(found: Sequence[Hit], least: float) -> Iterator[tuple[float, 
     told = [each for each in found if tells(each)]
     words = {each.id: {*terms(each.content)} for each in told} if len(told) > 1 else {}
     for older, newer in combinations(told, 2):
+        # What alone holds the code or number that was asked for is replaced by nothing that lacks it.
+        if older.scores.get("identifier", 0.0) > newer.scores.get("identifier", 0.0):
+            continue
         if older.occurred_at < newer.occurred_at:  # type: ignore[operator]
             likely = likelihood(features(older, newer, words[older.id], words[newer.id]))
             if likely >= least:
