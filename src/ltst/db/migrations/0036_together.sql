@@ -26,7 +26,9 @@ ALTER TABLE document_chunks DROP COLUMN IF EXISTS embedding_next;
 DROP INDEX IF EXISTS idx_search_vectors_embedding;
 DROP INDEX IF EXISTS idx_search_vectors_embedding_next;
 ALTER TABLE search_vectors DROP COLUMN IF EXISTS embedding_next;
+ALTER TABLE search_vectors NO FORCE ROW LEVEL SECURITY;  -- policies hide the rows from the owner
 DELETE FROM search_vectors WHERE embedding IS NULL;
+ALTER TABLE search_vectors FORCE ROW LEVEL SECURITY;
 ALTER TABLE search_vectors DROP CONSTRAINT search_vectors_pkey;
 ALTER TABLE search_vectors RENAME COLUMN embedding TO whole;
 ALTER TABLE search_vectors ADD COLUMN model SMALLINT NOT NULL DEFAULT 1;
