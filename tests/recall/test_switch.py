@@ -417,6 +417,12 @@ WHERE tablename = 'search_vectors' AND indexname <> 'search_vectors_pkey'
 """
 
 
+OUTSIDE = """
+SELECT sum(pg_relation_size(reltoastrelid)) FROM pg_class
+WHERE relname ~ '^search_vectors(_[0-9]+)?$' AND relkind = 'r'
+"""
+
+
 @pytest.mark.parametrize(
     ("dimensions", "indexed"),
     [
@@ -443,6 +449,8 @@ async def test_vectors_of_any_length_are_found(
     with superuser(str(settings.database_url)) as connection:
         there = {each.removeprefix("idx_search_vectors_") for (each,) in connection.execute(VECTOR_INDEXES)}
         assert there == indexed
+        connection.execute("SET citus.override_table_visibility = off")  # what is set there means nothing elsewhere
+        assert (value(connection, OUTSIDE) == 0) is (dimensions < 4_000), "what fits into a page lies in its row"
 
 
 async def test_a_model_may_follow_any_other(memory: AsyncMemory) -> None:

@@ -512,7 +512,7 @@ def _message_of(problem: psycopg.Error) -> str:
 
 def _advice(problem: psycopg.Error) -> str:
     """Returns what to do when the coordinator of a distributed database was asked for what lies in its places."""
-    asked_the_coordinator = "connection to the remote node" in str(problem) and "not permitted to log in" in str(
-        problem
-    )
-    return "; it was distributed while this program was open: start the program again" if asked_the_coordinator else ""
+    signs = ("connection to the remote node", "not permitted to log in")
+    if all(sign in str(problem) for sign in signs):
+        return "; it was distributed while this program was open: start the program again"
+    return ""

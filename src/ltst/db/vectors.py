@@ -54,7 +54,7 @@ def indexes(number: int, dimensions: int) -> dict[str, str]:
 
 
 class Switch:
-    """What changes the model. One process does it at a time; it can be stopped and resumed at any point."""
+    """A change of the model. One process makes it at a time; it can be stopped and resumed at any point."""
 
     def __init__(self, database: Database, connection: Connection, holder: Connection) -> None:
         """Made by `switching`, with a connection on which every statement is a transaction of its own."""
@@ -63,7 +63,7 @@ class Switch:
         self._holder = holder
 
     async def hold(self) -> None:
-        """Fails if the lock was lost, because a server or a pooler ended the transaction that only waits."""
+        """Raises if the lock was lost, because a server or a pooler ended the idle transaction that holds it."""
         # No SELECT: it would keep its snapshot open, and building an index waits for old snapshots.
         await self._holder.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
 
